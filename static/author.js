@@ -1,9 +1,10 @@
 /* The panes under the editor: problems, the time of each step, the outline of the rules, sample texts, what an edit
    changed, and the menu that converts a grammar to another notation. */
 
+import { createLatest } from "./ask.js";
 import { createMenu, el } from "./dom.js";
 import { notations } from "./notations.js";
-import { askServer, emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
+import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
@@ -59,6 +60,13 @@ function row(problem) {
   );
 }
 
+/** Write rules after the text. */
+function add(rules) {
+  const end = [...state.text].length,
+    before = state.text.endsWith("\n") ? "" : "\n";
+  emit("mend", { fix: before + rules.join("\n"), fix_at: { start: end, end } });
+}
+
 const said = (kind, ...what) =>
   el(
     "li",
@@ -71,7 +79,7 @@ const said = (kind, ...what) =>
 /** The list in ``box``; ``counted`` gets how many there are, and how bad the worst is.
     @returns {{ show(known: Record<string, any>): void }} */
 export const createProblemList = (box, counted) => ({
-  show({ problems, looks, inside, failure, searched, looking, empty }) {
+  show({ problems, looks, inside, failure, searched, looking, empty, held, speak }) {
     const rows = problems.slice(0, SHOWN).map(row);
     if (problems.length > SHOWN) rows.push(said("quiet", `${problems.length - SHOWN} more`));
     if (looks) {
@@ -112,6 +120,12 @@ export const createProblemList = (box, counted) => ({
       rows.unshift(hint);
     }
     if (failure) rows.push(said("no", failure));
+    if (held) {
+      const show = el("button", { type: "button", class: "link fix", onclick: speak }, "show it now");
+      const row = said("quiet", "the rule at the caret is not finished; its error is shown when the caret leaves it");
+      row.append(show);
+      rows.push(row);
+    }
     if (!rows.length && !empty)
       rows.push(
         el(
@@ -122,19 +136,18 @@ export const createProblemList = (box, counted) => ({
             : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to fix"),
         ),
       );
-    const bounds = problems.filter((problem) => problem.fix);
-    if (bounds.length > 1)
-      rows.push(
-        el(
-          "li",
-          { class: "row none all" },
-          el(
-            "button",
-            { type: "button", class: "link fix", onclick: () => emit("mend all", bounds) },
-            `write all ${bounds.length} of them`,
-          ),
+    const bounds = problems.filter((problem) => problem.fix),
+      missing = problems.flatMap((problem) => problem.missing_rule ?? []);
+    const act = (words, what) => el("button", { type: "button", class: "link fix", onclick: what }, words);
+    const acts = [];
+    if (missing.length)
+      acts.push(
+        act(missing.length > 1 ? `add the ${missing.length} missing rules` : "add the missing rule", () =>
+          add(missing),
         ),
       );
+    if (bounds.length > 1) acts.push(act(`apply all ${bounds.length} fixes`, () => emit("mend all", bounds)));
+    if (acts.length) rows.push(el("li", { class: "row none all" }, ...acts));
     if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
     box.replaceChildren(...rows);
     addGridKeys(box);
@@ -301,8 +314,8 @@ export function createOutline(box, counted) {
 /** The samples in ``box``; ``put`` adds tests.
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
 export function createSampleList(box, server, put) {
+  const latest = createLatest();
   let seed = 0,
-    request = 0,
     shown = ""; // the grammar whose samples are shown
 
   function row(text, expect, what) {
@@ -379,17 +392,20 @@ export function createSampleList(box, server, put) {
   }
 
   /** Request samples of the present grammar, unless they are shown already. */
-  async function ask() {
-    if (shown === grammarKey(state) || !state.compiled?.ok) return;
-    const mine = ++request,
-      of = grammarKey(state);
+  function ask() {
+    const key = grammarKey(state);
+    if (shown === key || !state.compiled?.ok) {
+      latest.drop();
+      return;
+    }
     if (!box.childNodes.length) box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
-    const answer = await askServer(server.sample_texts, { ...grammarOf(state), seed });
-    if (mine !== request) return;
-    shown = of;
-    const held = box.contains(document.activeElement);
-    show(answer);
-    if (held) box.querySelector(".more")?.focus();
+    latest.run(async (ask) => {
+      const answer = await ask(server.sample_texts, { ...grammarOf(state), seed });
+      shown = key;
+      const held = box.contains(document.activeElement);
+      show(answer);
+      if (held) box.querySelector(".more")?.focus();
+    });
   }
   return {
     ask,
@@ -406,8 +422,8 @@ export function createSampleList(box, server, put) {
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
     @param {(gained: number, lost: number) => void} counted */
 export function createChangeList(box, server, put, counted) {
+  const latest = createLatest();
   let before = /** @type {any} */ (null),
-    request = 0,
     answered = "";
   const now = () => wholeOf(state);
   const key = (held) => grammarKey(held).trimEnd();
@@ -416,7 +432,7 @@ export function createChangeList(box, server, put, counted) {
   /** Compare with this one from here on. */
   function from(held, name) {
     before = { ...held, name };
-    ++request;
+    latest.drop();
     answered = "";
     tell();
   }
@@ -427,9 +443,9 @@ export function createChangeList(box, server, put, counted) {
         type: "button",
         class: "more",
         title: "From now on, compare changes with the present grammar",
-        onclick: () => from(now(), "when you pressed “Start here”"),
+        onclick: () => from(now(), "when you pressed “Compare with this version”"),
       },
-      "Start here",
+      "Compare with this version",
     );
   const head = (...said) =>
     el(
@@ -445,7 +461,7 @@ export function createChangeList(box, server, put, counted) {
       box.replaceChildren(
         head(
           before
-            ? "Nothing has changed yet. Edit the grammar, and this tells a text that came in and one that went out."
+            ? "Nothing has changed yet. Edit the grammar: here is a text that it gained, and one that it lost."
             : "",
         ),
       );
@@ -485,8 +501,8 @@ export function createChangeList(box, server, put, counted) {
         el("span", {}),
       );
     const rows = [
-      gained ? row(gained, "+", "good", "came in", "accept") : none("came in"),
-      lost ? row(lost, "−", "no", "went out", "reject") : none("went out"),
+      gained ? row(gained, "+", "good", "gained", "accept") : none("gained"),
+      lost ? row(lost, "−", "no", "lost", "reject") : none("lost"),
     ];
     const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
     box.replaceChildren(
@@ -500,19 +516,22 @@ export function createChangeList(box, server, put, counted) {
   }
 
   /** Compare, unless the result is shown already. */
-  async function ask() {
+  function ask() {
     if (untouched() || !state.compiled?.ok) {
+      latest.drop();
+      answered = "";
       tell(untouched() ? null : { why: "The grammar cannot be read yet." });
       return;
     }
-    const of = key(before) + key(now());
-    if (of === answered) return;
-    const mine = ++request;
+    const both = key(before) + key(now());
+    if (both === answered) return;
+    answered = "";
     tell();
-    const answer = await askServer(server.what_changed, { ...now(), before: grammarOf(before) });
-    if (mine !== request) return;
-    answered = of;
-    tell(answer);
+    latest.run(async (ask) => {
+      const answer = await ask(server.what_changed, { ...now(), before: grammarOf(before) });
+      answered = both;
+      tell(answer);
+    });
   }
   return { ask, from };
 }
@@ -544,15 +563,19 @@ export function createConvertMenu(menu, server, turned) {
       ),
     );
   }
-  async function convert(to, notation) {
-    const asked = grammarOf(state),
-      { prompt, system, tests } = state;
-    told.textContent = "converting…";
-    const answer = await askServer(server.convert_grammar, { ...asked, to });
-    if (grammarKey(asked) !== grammarKey(state)) return;
-    told.textContent = answer.fault || answer.why || "";
-    if (!answer.ok) return;
-    close();
-    turned({ text: answer.text, start: answer.start, notation, prompt, system, tests });
-  }
+  const latest = createLatest({
+    busy: (waiting) => {
+      told.textContent = waiting ? "converting…" : told.textContent === "converting…" ? "" : told.textContent;
+    },
+    subject: () => grammarKey(state),
+  });
+  const convert = (to, notation) =>
+    latest.run(async (ask) => {
+      const answer = await ask(server.convert_grammar, { ...grammarOf(state), to });
+      told.textContent = answer.fault || answer.why || "";
+      if (!answer.ok) return;
+      close();
+      const { prompt, system, tests } = state;
+      turned({ text: answer.text, start: answer.start, notation, prompt, system, tests });
+    });
 }

@@ -1,8 +1,9 @@
 /* Runs are kept as branches: a run, its forks and rewinds, and tokens chosen by the reader. Chips select a branch;
    none is lost until another example is opened. A branch is records and where it came from. */
 
-import { el, roving, scrollIntoRow } from "./dom.js";
-import { askServer, chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
+import { el, scrollIntoRow } from "./dom.js";
+import { STAGES } from "./stages.js";
+import { chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf, readOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
@@ -11,7 +12,7 @@ import { whyNodes } from "./why.js";
 /** Characters of a branch's name at most; milliseconds between the presses of a double click. */
 const LONGEST_NAME = 40,
   TWICE = 450;
-const CLOSED = ["accepted", "forced end", "dead end", "model full"];
+const CLOSED = ["accepted", "forced end", "dead end", "model full", "read"];
 /** A run that was refused before its first token: the next one would be refused with the same words. */
 const refused = (branch) => branch.outcome?.reason === "error" && !branch.steps.length;
 /** Whether tokens can follow. */
@@ -44,10 +45,12 @@ function read(lines) {
       .filter(Boolean)
       .map((line) => JSON.parse(line)),
     one = (kind) => records.find((each) => each.k === kind);
-  const { temperature, seed, max_tokens, small_tokens, finish, monitor, name } = one("head") ?? {};
+  const { temperature, seed, max_tokens, small_tokens, finish, monitor, name, alone, ...head } = one("head") ?? {};
+  const stages = Object.fromEntries(STAGES.map((stage) => [stage, head[stage]]));
   return {
+    ...(Array.isArray(alone?.tokens) ? { alone } : {}),
     ...(typeof name === "string" && name ? { name: name.slice(0, LONGEST_NAME) } : {}),
-    settings: { temperature, seed, max_tokens, small_tokens, finish, monitor },
+    settings: { temperature, seed, max_tokens, small_tokens, finish, monitor, ...stages },
     steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
     served: one("start")?.model,
@@ -66,7 +69,17 @@ export function createBranches(box, doors) {
     },
     "+ by hand",
   );
-  box.replaceChildren(chips, begin);
+  const reader = el(
+    "button",
+    {
+      type: "button",
+      class: "bare readbutton",
+      title: "Score each token of your own text before and after the mask",
+      onclick: () => doors.read(),
+    },
+    "+ read a text",
+  );
+  box.replaceChildren(chips, begin, ...(doors.read ? [reader] : []));
   let kept = [],
     now = /** @type {any} */ (null),
     pressed = { branch: null, time: 0 };
@@ -77,8 +90,8 @@ export function createBranches(box, doors) {
       ? `${branch.how === "rewind" ? "rewound to" : "fork at"} ${branch.at + 1}`
       : branch.how === "recorded"
         ? "recorded"
-        : branch.how === "hand"
-          ? "by hand"
+        : ["hand", "read"].includes(branch.how)
+          ? { hand: "by hand", read: "read" }[branch.how]
           : (branch.method ?? way(branch.constraint));
   const title = (branch) =>
     [
@@ -106,7 +119,6 @@ export function createBranches(box, doors) {
             type: "button",
             class: `branch${grammarKey(branch) === grammarKey(state) ? "" : " old"}`,
             "aria-pressed": String(branch === now),
-            tabindex: branch === now ? "0" : "-1",
             title: `${title(branch)} · F2 or a double click renames it`,
             "aria-keyshortcuts": "F2",
             onclick: (event) => press(branch, event.timeStamp),
@@ -122,7 +134,6 @@ export function createBranches(box, doors) {
     if (held) shown?.focus();
     if (shown) scrollIntoRow(chips, shown);
   }
-  roving(chips, () => {});
   chips.addEventListener("keydown", (event) => {
     const at = [...chips.children].indexOf(document.activeElement);
     if (event.key !== "F2" || at < 0) return;
@@ -275,9 +286,9 @@ export function createQuestions(server, settings) {
   /** Whether a position is in the free part, where the grammar forbids nothing. */
   const free = (branch, index) => (branch.steps[index] ?? branch.next)?.free !== undefined;
 
-  async function explain(branch, index, tokens) {
+  async function explain(ask, branch, index, tokens) {
     if (!branch || free(branch, index)) return null;
-    const answer = await askServer(server.explain_tokens, {
+    const answer = await ask(server.explain_tokens, {
       ...about(branch, []),
       so_far: soFar(branch, index),
       tokens: tokens.map(hexOf),
@@ -285,18 +296,15 @@ export function createQuestions(server, settings) {
     return answer.reasons ?? null;
   }
 
-  /** The whole reason a token is forbidden, as a panel; null takes it back. */
-  async function why(branch, index, candidate) {
-    if (!candidate) {
-      emit("why", null);
-      return null;
-    }
-    if (free(branch, index)) return el("p", { class: "quiet" }, FREE);
-    const answer = await askServer(server.why, {
-      ...about(branch, []),
-      so_far: soFar(branch, index),
-      token: hexOf(candidate),
-    });
+  /** Why a token is forbidden. */
+  const reason = (ask, branch, index, candidate) =>
+    free(branch, index)
+      ? { ok: false, why: FREE }
+      : ask(server.why, { ...about(branch, []), so_far: soFar(branch, index), token: hexOf(candidate) });
+
+  /** The whole reason a token is forbidden, as a panel. */
+  async function why(ask, branch, index, candidate) {
+    const answer = await reason(ask, branch, index, candidate);
     if (!answer.ok) return el("p", { class: "quiet" }, answer.why || answer.fault || "no reason is known");
     if (grammarKey(branch) === grammarKey(state)) emit("why", answer);
     return whyNodes(answer);
@@ -317,10 +325,12 @@ export function createQuestions(server, settings) {
   return {
     about: (branch) => about(branch, ids(branch)),
     masked,
-    take: (branch, token) => askServer(server.take_token, { ...about(branch, ids(branch)), token }),
-    turn: (branch) => askServer(server.turn, about(branch, ids(branch))),
-    search: (branch, index, query) => askServer(server.find_tokens, { ...about(branch, ids(branch, index)), query }),
+    take: (ask, branch, token) => ask(server.take_token, { ...about(branch, ids(branch)), token }),
+    turn: (ask, branch) => ask(server.turn, about(branch, ids(branch))),
+    read: (ask, branch, text) => ask(server.read_text, { ...about(branch, []), read: text }),
+    search: (ask, branch, index, query) => ask(server.find_tokens, { ...about(branch, ids(branch, index)), query }),
     explain,
+    reason,
     why,
   };
 }

@@ -5,6 +5,7 @@ import { el, targetOf } from "./dom.js";
 
 const READABLE = 0.85; // pixels a point: 11-point labels are then 9.3 pixels high
 const LARGEST = 1.5;
+export const PROJECTED = 2.4; // the largest on the whole screen, which is read from far away
 const FAR = 1.6,
   NEAR = 2.6; // times the whole picture, and pixels a point: beyond them another level says more
 const LEAST = 40; // pixels of a box that is laid out
@@ -13,11 +14,12 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
       a pointer, or null where the picture is moved; ``beyond`` with -1 or 1 where a zoom passes the smallest or the
-      largest useful scale, and with what lies under it: it returns whether another picture comes.
+      largest useful scale, and with what lies under it: it returns whether another picture comes; ``seen`` with the
+      part of the picture that comes into view.
     @param {HTMLElement} box @param {(element: Element | null) => void} tap
     @param {{ top?: number, grab?: (element: EventTarget) => any,
-      beyond?: (by: number, under: Element | null) => boolean }} [options] */
-export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false } = {}) {
+      beyond?: (by: number, under: Element | null) => boolean, seen?: (view: number[]) => void }} [options] */
+export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false, seen = () => {} } = {}) {
   let svg = /** @type {any} */ (null),
     opening = /** @type {any} */ (null);
   // the whole picture, and the part that is shown: left, top, width, height
@@ -32,7 +34,12 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     moved = false,
     held = /** @type {any} */ (null); // ``held``: what a single finger moves instead of the picture
 
-  const set = () => svg?.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
+  const isLarge = () => Boolean(box.closest(".fullscreen")),
+    largest = () => (isLarge() ? PROJECTED : LARGEST);
+  const set = () => {
+    svg?.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
+    seen(view);
+  };
   const still = () => {
     cancelAnimationFrame(glide);
     glide = 0;
@@ -67,7 +74,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
   function whole() {
     size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
     const [wide, high] = size;
-    const unit = Math.max((home[2] * 1.05) / wide, (home[3] * 1.03) / Math.max(1, high - top), 1 / LARGEST);
+    const unit = Math.max((home[2] * 1.05) / wide, (home[3] * 1.03) / Math.max(1, high - top), 1 / largest());
     const w = wide * unit,
       h = high * unit;
     view = [home[0] - (w - home[2]) / 2, home[1] - (h + top * unit - home[3]) / 2, w, h];
@@ -101,7 +108,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
       across();
       return;
     }
-    if (opening.height) {
+    if (opening.height && !isLarge()) {
       part();
       return;
     }
@@ -131,12 +138,12 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     view = [x, y, size[0] / scale, size[1] / scale];
     set();
     const below = size[1] - height * scale;
-    svg.style.clipPath = height < home[3] - 1 && below > 1 ? `inset(0 0 ${below.toFixed(1)}px 0)` : "";
+    svg.style.clipPath = opening.clip && height < home[3] - 1 && below > 1 ? `inset(0 0 ${below.toFixed(1)}px 0)` : "";
   }
   /** A tall picture is as wide as its box, and begins at its top. */
   function across() {
     size = [Math.max(1, box.clientWidth), Math.max(1, box.clientHeight)];
-    const unit = Math.min(Math.max((home[2] * 1.05) / size[0], 1 / LARGEST), 1 / READABLE);
+    const unit = Math.min(Math.max((home[2] * 1.05) / size[0], 1 / largest()), 1 / READABLE);
     view = [
       Math.min(home[0], home[0] - (size[0] * unit - home[2]) / 2),
       home[1] - (top + 6) * unit,
@@ -206,7 +213,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     const h = view[3] * (w / view[2]);
     view = [view[0] + (view[2] - w) * fx, view[1] + (view[3] - h) * fy, w, h];
     set();
-    const passed = w > FAR * Math.max(home[2], width / LARGEST) && h > FAR * home[3] ? -1 : width / w > NEAR ? 1 : 0;
+    const passed = w > FAR * Math.max(home[2], width / largest()) && h > FAR * home[3] ? -1 : width / w > NEAR ? 1 : 0;
     if (
       passed &&
       passed > 0 === factor < 1 &&
@@ -317,13 +324,17 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
 
   return {
     /** Look at a picture: ``frame`` is its own box, ``centre`` the element it opens at, ``wide`` that it is read from
-        top to bottom. */
-    open(picture, frame, { centre = null, wide = false, at = 0.5, x = 0, y = 0, scale = 0, height = 0 } = {}) {
+        top to bottom, ``clip`` that rows which do not fit are left out. */
+    open(
+      picture,
+      frame,
+      { centre = null, wide = false, at = 0.5, x = 0, y = 0, scale = 0, height = 0, clip = true } = {},
+    ) {
       still();
       svg = picture;
       home = frame;
       view = null;
-      opening = { centre, wide, at, x, y, scale, height };
+      opening = { centre, wide, at, x, y, scale, height, clip };
       begin();
     },
     close() {
@@ -333,6 +344,11 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     fit,
     zoom,
     pan,
+    /** Bring a place of the picture to the middle. */
+    goTo(x, y) {
+      if (view)
+        pan(((x - view[0]) / view[2] - 0.5) * box.clientWidth, ((y - view[1]) / view[3] - 0.5) * box.clientHeight);
+    },
     /** Bring an element into view if it is outside; what was fitted stays fitted. */
     reveal(element, { share = 0.5, smooth = true, margin = 12 } = {}) {
       if (!element || !view || !svg) return;

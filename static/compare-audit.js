@@ -1,6 +1,7 @@
 /* Audits of the other engines that are installed where the page is served from: the first token at which the mask of
    each is wrong on the current grammar, why, and a program that shows it. */
 
+import { createLatest } from "./ask.js";
 import { el } from "./dom.js";
 import { glyphs, several } from "./tokens.js";
 
@@ -103,9 +104,9 @@ function engineOf(audit) {
   );
 }
 
-export function createAuditCard(card, doors) {
-  let asked = 0,
-    of = "";
+export function createAuditCard(card, audits) {
+  const latest = createLatest();
+  let of = "";
 
   const button = (label) => el("button", { type: "button", class: "start", onclick: run }, label);
   const show = (note, way, ...parts) =>
@@ -121,18 +122,18 @@ export function createAuditCard(card, doors) {
       ...parts,
     );
 
-  async function run() {
-    const mine = ++asked;
+  function run() {
     show("auditing every installed engine, for up to a minute…", "");
-    const answer = await doors.ask();
-    if (mine !== asked) return; // another grammar was opened meanwhile
-    if (answer.ok) show("", button("Audit again"), ...answer.audits.map(engineOf));
-    else show("", button("Audit"), el("p", { class: "about", role: "alert" }, answer.why || answer.fault));
+    latest.run(async (ask) => {
+      const answer = await audits(ask);
+      if (answer.ok) show("", button("Audit again"), ...answer.audits.map(engineOf));
+      else show("", button("Audit"), el("p", { class: "about", role: "alert" }, answer.why || answer.fault));
+    });
   }
 
   /** Before an audit of the current grammar. */
   function reset() {
-    asked++;
+    latest.drop();
     show("", button("Audit"), el("p", { class: "about quiet" }, SAYS));
   }
   /** The grammar has changed: the audits are of the earlier one. */

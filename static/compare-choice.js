@@ -11,7 +11,9 @@ export function createCompareChoice(find, doors) {
     temperature: find(".temperature"),
     max_tokens: find(".max"),
   };
-  const groups = find(".groups"),
+  const groups = find(".ways"),
+    [few, many] = groups.querySelectorAll(".groups"),
+    more = find(".moreways"),
     count = find(".count"),
     whose = find(".whose"),
     prompts = find(".prompts"),
@@ -33,7 +35,7 @@ export function createCompareChoice(find, doors) {
   const values = () => Object.fromEntries(Object.entries(knobs).map(([name, input]) => [name, number(input)]));
 
   // -- prompts ------------------------------------------------------------------------------------
-  const WHOSE = { run: "the run's", example: "the example's", own: "several" };
+  const WHOSE = { run: "of the workbench", example: "of the example", own: "my own" };
   const HINT = {
     run: "The present prompt of the workbench.",
     example: "The prompt this example came with.",
@@ -87,25 +89,38 @@ export function createCompareChoice(find, doors) {
     });
     return button;
   }
+  /** Methods under a heading, as one tab stop. */
+  function group(name, members) {
+    const row = el(
+      "div",
+      { class: "group", role: "group", "aria-label": name },
+      el("h3", {}, name),
+      ...members.map(box),
+    );
+    roving(row, (button) => {
+      for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1;
+    });
+    row.querySelector("button").tabIndex = 0;
+    return row;
+  }
+  function unfold(open) {
+    many.hidden = !open;
+    more.setAttribute("aria-expanded", String(open));
+  }
+  more.addEventListener("click", () => unfold(many.hidden));
   function load(answer) {
     ({ methods, limits } = answer);
     const gathered = new Map();
-    for (const method of methods) gathered.set(method.group, [...(gathered.get(method.group) ?? []), method]);
-    groups.replaceChildren(
-      ...[...gathered].map(([name, members]) => {
-        const row = el(
-          "div",
-          { class: "group", role: "group", "aria-label": name },
-          el("h3", {}, name),
-          ...members.map(box),
-        );
-        roving(row, (button) => {
-          for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1;
-        });
-        row.querySelector("button").tabIndex = 0;
-        return row;
-      }),
+    for (const method of methods.filter((each) => !each.usual))
+      gathered.set(method.group, [...(gathered.get(method.group) ?? []), method]);
+    few.replaceChildren(
+      group(
+        "Main methods",
+        methods.filter((each) => each.usual),
+      ),
     );
+    many.replaceChildren(...[...gathered].map(([name, members]) => group(name, members)));
+    more.textContent = `More methods (${methods.length - few.querySelectorAll(".way").length})`;
     pick(named ?? usual());
   }
   const usual = () => methods.filter((method) => method.usual).map((method) => method.name);
@@ -124,6 +139,7 @@ export function createCompareChoice(find, doors) {
     for (const button of groups.querySelectorAll(".way"))
       button.setAttribute("aria-checked", String(chosen.has(button.dataset.name)));
     count.textContent = `${chosen.size} of ${methods.length}`;
+    if (methods.some((method) => !method.usual && chosen.has(method.name))) unfold(true);
     report();
   }
 

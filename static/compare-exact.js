@@ -1,6 +1,7 @@
 /* The exact distribution of a finite language: how likely each text is under every method, against the model's own
    share of it among the accepted texts. Computed by the server, not sampled. */
 
+import { createLatest } from "./ask.js";
 import { download, el, svgEl } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
@@ -74,7 +75,7 @@ export function createExactCard(card, doors) {
     ],
     own_proper: ["own, proper", "The same over the tokenizer's own spelling of each text alone"],
   };
-  let asked = 0;
+  const latest = createLatest();
 
   const figure = (value) => (value === null ? "∞" : value < 0.001 && value > 0 ? "< 0.001" : value.toFixed(3));
   /** Methods that come to the same share a column: a distribution is what a mask lets through, however it is made. */
@@ -107,8 +108,8 @@ export function createExactCard(card, doors) {
               "span",
               {
                 title:
-                  "Kullback and Leibler's divergence of the method from the model's own, in nats; ∞ where " +
-                  "a text has lost every chance",
+                  "Kullback–Leibler divergence from the model's own distribution to the method's, in nats; ∞ if " +
+                  "the method gives an accepted text probability 0",
               },
               "KL ",
               el("b", {}, figure(column.kl)),
@@ -129,6 +130,33 @@ export function createExactCard(card, doors) {
   }
   const row = (name, values) =>
     el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
+
+  /** The likeliest text of a column, with its chance. */
+  function likeliest(answer, name) {
+    const index = answer.columns.findIndex((column) => column.name === name);
+    if (index < 0) return null;
+    const [{ text, p }] = [...answer.texts].sort((a, b) => b.p[index] - a.p[index]);
+    return { text, p: p[index] };
+  }
+  /** What the mask makes of the model's own answer, in a sentence. */
+  function headline(answer) {
+    const own = likeliest(answer, "own"),
+      masked = likeliest(answer, "automaton");
+    if (!own || !masked) return [];
+    const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)} %)`];
+    const same = own.text === masked.text;
+    return [
+      el(
+        "p",
+        { class: "headline" },
+        "Among the accepted texts, the model's own answer is ",
+        ...shown(own),
+        same ? ". The mask keeps it: " : ". The mask makes it ",
+        ...(same ? [`${(100 * masked.p).toFixed(0)} %`] : shown(masked)),
+        ".",
+      ),
+    ];
+  }
 
   function draw(answer) {
     const columns = united(answer),
@@ -156,6 +184,8 @@ export function createExactCard(card, doors) {
             `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
         ),
       ),
+      el("p", { class: "asked" }, el("span", { class: "quiet" }, "After the prompt "), el("code", {}, answer.prompt)),
+      ...headline(answer),
       el(
         "div",
         { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" },
@@ -182,6 +212,20 @@ export function createExactCard(card, doors) {
             "renormalise at every step; so a first token many texts share is taken as often as the " +
             "model likes it, whatever follows.",
         ),
+        el(
+          "p",
+          { class: "quiet small" },
+          el("b", {}, "TV"),
+          ", total variation: the largest difference between the probabilities that the method and the model " +
+            "alone give to a set of texts; 0 means equal distributions, 1 means distributions without a common text.",
+        ),
+        el(
+          "p",
+          { class: "quiet small" },
+          el("b", {}, "KL"),
+          ", Kullback–Leibler divergence, in nats: the mean of log (own probability / method's probability) over " +
+            "texts drawn from the model's own distribution; 0 means equal, ∞ that the method never writes one of them.",
+        ),
         ...failed,
       ),
       ...(answer.curves.length ? [curvesFigure(answer.curves)] : []),
@@ -197,15 +241,21 @@ export function createExactCard(card, doors) {
   const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
 
   /** Of what was compared; nothing for null. */
-  async function show(comparison, further = false) {
-    const mine = ++asked;
+  function show(comparison, further = false) {
+    latest.drop();
     if (!comparison) {
       card.hidden = true;
       return;
     }
+    if (comparison.distribution) {
+      draw(comparison.distribution);
+      return;
+    }
     note("asking the model about every text…");
-    const answer = await doors.ask({ ...comparison.about, prompts: [comparison.shown.prompt], further });
-    if (mine !== asked) return;
+    const sent = { ...comparison.about, prompts: [comparison.shown.prompt], further };
+    latest.run(async (ask) => tell(await doors.distribution(ask, sent), comparison, further));
+  }
+  function tell(answer, comparison, further) {
     if (answer.ok) {
       draw(answer);
       return;

@@ -1,8 +1,9 @@
 /* Results files: what a file of many runs is, its summary, a plot, and its rows, which the server sorts and filters and
    sends in pages. A file stays in the browser, and is sent again where the server no longer has it. */
 
+import { createLatest } from "./ask.js";
 import { debounce, download, el, radios, showNotice, svgEl } from "./dom.js";
-import { askServer, state } from "./state.js";
+import { randomName, state } from "./state.js";
 import { formatNumber, glyphs, several } from "./tokens.js";
 
 /** @import { OpenedResults, OpenedRow, ResultsBox, ResultsRow } from "./wire" */
@@ -112,12 +113,22 @@ function summaryTable(rows, names) {
   );
 }
 
+const UNREADABLE = "the browser cannot read this file: was it moved or changed? Open it again";
+
 /** The card of a results file. ``doors``: the server, and what opens a grammar or a run in the workbench. */
 export function createResultsCard(card, doors) {
   const { server } = doors;
+  const opening = createLatest(),
+    loading = createLatest({ subject: () => about }),
+    plotting = createLatest({ subject: () => about }),
+    saving = createLatest({
+      busy: (waiting) => {
+        parts.csv.disabled = waiting;
+      },
+      subject: () => about,
+    });
   let files = /** @type {File[] | null} */ (null), // null for the file the page is served with
     about = /** @type {any} */ (null),
-    turn = 0,
     view = { wanted: "", sort: "", down: false, offset: 0, every: false };
   let parts = /** @type {Record<string, any>} */ ({});
 
@@ -128,14 +139,16 @@ export function createResultsCard(card, doors) {
     box.textContent = words;
     box.classList.toggle("no", wrong);
   }
-  async function send() {
-    const upload = [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
-    const size = files?.reduce((sum, file) => sum + file.size, 0) ?? 0;
+  /** Send files in parts. */
+  async function send(ask, sending) {
+    const upload = randomName();
+    const size = sending.reduce((sum, file) => sum + file.size, 0);
     let done = 0;
-    for (const [number, file] of (files ?? []).entries())
+    for (const [number, file] of sending.entries())
       for (let offset = 0, tries = 0; offset < file.size; ) {
-        const base64 = await encoded(file.slice(offset, offset + PART));
-        const answer = await askServer(server.send_results, { upload, file: number, offset, base64 });
+        const base64 = await encoded(file.slice(offset, offset + PART)).catch(() => null);
+        if (base64 === null) return { why: UNREADABLE };
+        const answer = await ask(server.send_results, { upload, file: number, offset, base64 });
         if (!answer.ok) return { why: answer.why || answer.fault };
         if (answer.received < offset + 1 && ++tries > 3) return { why: "the file did not arrive; open it again" };
         done += Math.max(0, answer.received - offset);
@@ -145,22 +158,18 @@ export function createResultsCard(card, doors) {
     return { upload };
   }
   /** Send the file, let the server read it, and return its description. @returns {Promise<any>} */
-  async function read() {
-    try {
-      const sent = files ? await send() : { served: true };
-      if (sent.why) return sent;
-      say("reading the file…");
-      return await askServer(server.open_results, sent);
-    } catch {
-      return { why: "the browser cannot read this file: was it moved or changed? Open it again" };
-    }
+  async function read(ask, chosen) {
+    const sent = chosen ? await send(ask, chosen) : { served: true };
+    if (sent.why) return sent;
+    say("reading the file…");
+    return ask(server.open_results, sent);
   }
   /** Ask about the open file; where the server no longer has it, it is sent again. */
-  async function ask(question, sent) {
-    const asked = () => askServer(question, { file: about.file, wanted: view.wanted, ...sent });
+  async function askAbout(ask, question, sent) {
+    const asked = () => ask(question, { file: about.file, wanted: view.wanted, ...sent });
     let answer = await asked();
     if (answer.ok && answer.lost) {
-      const again = await read();
+      const again = await read(ask, files);
       say("");
       if (!again.ok) return again;
       about.file = again.file;
@@ -169,22 +178,21 @@ export function createResultsCard(card, doors) {
     return answer.lost ? { why: "the server is too busy to keep the file: try again" } : answer;
   }
   /** Open files, or without any the one the page is served with. What was open stays where that fails. */
-  async function open(chosen) {
-    const mine = ++turn,
-      before = files;
-    files = chosen ? [...chosen] : null;
+  function open(chosen) {
+    const wanted = chosen ? [...chosen] : null;
     say("reading the file…");
-    const answer = await read();
-    if (mine !== turn) return;
-    if (!answer.ok) {
-      fail(`Not opened: ${answer.why || answer.fault}`);
-      files = before;
-      return;
-    }
-    about = answer;
-    view = { wanted: "", sort: "", down: false, offset: 0, every: false };
-    say("");
-    draw();
+    opening.run(async (ask) => {
+      const answer = await read(ask, wanted);
+      if (!answer.ok) {
+        fail(`Not opened: ${answer.why || answer.fault}`);
+        return;
+      }
+      files = wanted;
+      about = answer;
+      view = { wanted: "", sort: "", down: false, offset: 0, every: false };
+      say("");
+      draw();
+    });
   }
 
   // -- what is shown ----------------------------------------------------------------------------------
@@ -271,12 +279,13 @@ export function createResultsCard(card, doors) {
       ),
     ];
   }
-  async function plot() {
+  function plot() {
     if (!parts.column) return;
     const asked = { column: parts.column.value, wanted: view.wanted };
     parts.plotted = asked;
-    const answer = await ask(server.results_plot, asked);
-    if (asked !== parts.plotted) return;
+    plotting.run(async (ask) => showPlot(await askAbout(ask, server.results_plot, asked), asked));
+  }
+  function showPlot(answer, asked) {
     if (!answer.ok) parts.plotted = null;
     parts.plot.replaceChildren(
       ...(answer.ok && answer.groups.length
@@ -354,11 +363,11 @@ export function createResultsCard(card, doors) {
     const some = usual.length > 2 ? usual : known.slice(0, 12);
     return [...(about.failed ? all.filter((one) => one.name === "status") : []), ...some];
   }
-  async function load() {
-    const asked = view;
+  function load() {
     const { sort, down, offset } = view;
-    const answer = await ask(server.results_rows, { sort, down, offset });
-    if (asked !== view) return;
+    loading.run(async (ask) => showRows(await askAbout(ask, server.results_rows, { sort, down, offset }), offset));
+  }
+  function showRows(answer, offset) {
     parts.wrong.hidden = Boolean(answer.ok);
     parts.wrong.textContent = answer.ok ? "" : answer.why || answer.fault;
     if (!answer.ok) return; // the rows of the last filter stay
@@ -418,20 +427,20 @@ export function createResultsCard(card, doors) {
     const button = el("button", { type: "button", class: "link", "aria-expanded": "false" }, formatNumber(row.n));
     const made = el("tr", { "data-n": String(row.n) }, el("td", { class: "way" }, button), ...cells(row));
     button.setAttribute("aria-label", `Row ${row.n}`);
-    button.addEventListener("click", () => unfold(row.n, made, button));
+    const latest = createLatest({ subject: () => made.isConnected });
+    button.addEventListener("click", () => latest.run((ask) => unfold(ask, row.n, made, button)));
     return made;
   }
 
   // -- one row ----------------------------------------------------------------------------------------
-  async function unfold(n, line, button) {
+  async function unfold(ask, n, line, button) {
     const below = line.nextElementSibling;
     if (below?.classList.contains("opened")) {
       below.remove();
       button.setAttribute("aria-expanded", "false");
       return;
     }
-    const answer = await ask(server.results_row, { n });
-    if (!line.isConnected || line.nextElementSibling?.classList.contains("opened")) return;
+    const answer = await askAbout(ask, server.results_row, { n });
     button.setAttribute("aria-expanded", "true");
     const cell = el("td", { colspan: String(line.children.length) });
     cell.append(answer.ok ? detail(answer) : el("p", { class: "no", role: "alert" }, answer.why || answer.fault));
@@ -497,26 +506,22 @@ export function createResultsCard(card, doors) {
   }
 
   // -- the file as CSV --------------------------------------------------------------------------------
-  async function save() {
-    const pieces = [],
-      file = about,
-      { wanted, sort, down } = view;
-    parts.csv.disabled = true;
-    for (let offset = 0, total = 1; offset < total; ) {
-      const answer = await ask(server.results_csv, { wanted, sort, down, offset });
-      if (file !== about) return; // another file was opened meanwhile
-      if (!answer.ok) {
-        parts.csv.disabled = false;
-        fail(answer.why || answer.fault);
-        return;
+  const save = () =>
+    saving.run(async (ask) => {
+      const pieces = [],
+        { wanted, sort, down } = view;
+      for (let offset = 0, total = 1; offset < total; ) {
+        const answer = await askAbout(ask, server.results_csv, { wanted, sort, down, offset });
+        if (!answer.ok) {
+          fail(answer.why || answer.fault);
+          return;
+        }
+        pieces.push(answer.text);
+        ({ next: offset, total } = answer);
+        say(offset < total ? `CSV, ${Math.floor((100 * offset) / total)} %…` : "");
       }
-      pieces.push(answer.text);
-      ({ next: offset, total } = answer);
-      say(offset < total ? `CSV, ${Math.floor((100 * offset) / total)} %…` : "");
-    }
-    parts.csv.disabled = false;
-    download("results.csv", "text/csv", pieces.join(""));
-  }
+      download("results.csv", "text/csv", pieces.join(""));
+    });
 
   return { open };
 }

@@ -224,7 +224,9 @@ function passes(runs) {
     value = sum("forward_passes") / Math.max(1, sum("tokens"));
   return { value, shown: value.toFixed(2), minor: `${mean(sum("forward_passes") / runs.length)} a run`, bar: value };
 }
-const MAX_SPREAD = 1.5; // as summary.MAX_SPREAD
+const MAX_SPREAD = 1.5, // as in compare.py
+  MIN_TIMED_TOKENS = 200;
+const timedTokens = (runs) => runs.reduce((sum, run) => sum + (run.end?.tokens_per_second ? run.end.tokens : 0), 0);
 const rates = (runs) => spread(runs.filter((run) => run.end).map((run) => run.end.tokens_per_second));
 /** The median in the three digits that are shown: the ratio of two shown rates is the shown ratio. */
 const rate = (found) => Number(found.middle.toPrecision(3));
@@ -248,16 +250,23 @@ function speed(runs, all) {
         ),
     };
   if (!base) return found;
-  if (alone.length > 1 && base.high <= MAX_SPREAD * base.low)
-    return { ...found, shown: times(value / rate(base)), minor: perSecond(value) };
-  return {
-    ...found,
-    minor: "no ratio",
-    title:
-      alone.length < 2
-        ? "No ratio from one run of the model alone: use two seeds or more"
-        : `No ratio: the model alone ran at ${perSecond(base.low)} to ${perSecond(base.high)}, which is too uneven`,
-  };
+  const why = noise(runs, alone, base, value);
+  return why
+    ? { ...found, minor: "no ratio", title: `No ratio: ${why}` }
+    : { ...found, shown: times(value / rate(base)), minor: perSecond(value) };
+}
+/** Why a ratio of speeds would be noise; nothing where it would not. */
+function noise(runs, alone, base, value) {
+  if (alone.length < 2) return "one run of the model alone; use two seeds or more";
+  if (base.high > MAX_SPREAD * base.low)
+    return `the model alone ran at ${perSecond(base.low)} to ${perSecond(base.high)}, which is too uneven`;
+  const least = Math.min(timedTokens(runs), timedTokens(alone));
+  if (least < MIN_TIMED_TOKENS) return `${least} timed tokens are too few; ${MIN_TIMED_TOKENS} are needed`;
+  const own = runs.filter((run) => run.end),
+    sum = (key) => own.reduce((all, run) => all + run.end[key], 0);
+  return value > rate(base) && sum("forward_passes") > 0.995 * sum("tokens")
+    ? "the method needs as many passes of the model as the model alone, so it cannot be faster"
+    : "";
 }
 
 /* A column: its head, what it means, whether more is better, and what it shows of a method's runs. */
@@ -312,7 +321,7 @@ const COLUMNS = {
     head: "Speed",
     title:
       "Median tokens a second, divided by the median of the model alone. There is no ratio " +
-      "where the runs of the model alone differ too much",
+      "where it would be noise: too few tokens, uneven runs, or a ratio above 1 without fewer passes of the model",
     more: true,
     of: speed,
     cost: true,

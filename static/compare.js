@@ -1,5 +1,6 @@
 /* The view that compares methods: requests a comparison and shows its records as they arrive. */
 
+import { askServer, createLatest } from "./ask.js";
 import { createAuditCard } from "./compare-audit.js";
 import { createCompareChoice } from "./compare-choice.js";
 import { comparisonFiles, createExactCard } from "./compare-exact.js";
@@ -9,7 +10,7 @@ import { late } from "./late.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
-import { askServer, cards, chatOf, emit, grammarKey, grammarOf, on, onBegun, state, systemOf } from "./state.js";
+import { cards, chatOf, emit, grammarKey, grammarOf, on, onBegun, state, systemOf } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
@@ -28,12 +29,13 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     key = find(".key"),
     given = find(".given pre"),
     aloud = createAnnouncer(find(".aloud"));
+  const OPENING = "asking the model about every token…";
   let now = /** @type {any} */ (null),
-    opening = false,
     dirty = new Set(),
     choice = /** @type {any} */ (null),
     wrong = "",
-    standing = "";
+    standing = "",
+    samples = /** @type {any[]} */ ([]); // small languages, whose exact distributions can be computed
 
   choice = createCompareChoice(find, {
     changed: (plan, fault) => {
@@ -44,19 +46,17 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   });
   const table = createCompareTable(find("table"), { open, about: choice.about });
   const exact = createExactCard(find(".exact"), {
-    ask: (sent) => askServer(server.distribution, sent),
+    distribution: (ask, sent) => ask(server.distribution, sent),
     about: choice.about,
-    small: () => sample(SAMPLES[0]),
+    small: () => sample(samples[0]),
   });
-  const audit = createAuditCard(find(".audit"), {
-    ask: () => askServer(server.audit_engines, grammarOf(state)),
-  });
+  const audit = createAuditCard(find(".audit"), (ask) => ask(server.audit_engines, grammarOf(state)));
   const incoming = createStream(props, watch, {
     take: record,
     arrived: () => {
       if (now) drawn(dirty);
     },
-    missed: (asked) => askServer(server.missed_lines, asked),
+    missed: (ask, from) => ask(server.missed_lines, from),
     over: "compare over",
     dropped: fail,
   });
@@ -80,6 +80,12 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     if (!now?.running && !amiss && ready()) begin({ ...here(), ...asked });
   }
   function begin(about) {
+    prepare(about);
+    tell("waiting for the model…");
+    trigger("run", { ...about, run: incoming.begin() });
+  }
+  /** A comparison without any record yet, and its empty table. */
+  function prepare(about) {
     const { methods, prompts } = about,
       seeds = Array.from({ length: about.seeds }, (_, i) => about.seed + i);
     const runs = prompts.flatMap((prompt) =>
@@ -100,6 +106,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       started: performance.now(),
     };
     exact.show(null);
+    opening.drop();
     say("");
     blank.hidden = true;
     scroll.hidden = key.hidden = false;
@@ -108,9 +115,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     controls();
     table.begin(now);
     element.classList.add("running");
-    tell("waiting for the model…");
     drawn(methods);
-    trigger("run", { ...about, run: incoming.begin() });
   }
 
   function record(message) {
@@ -264,8 +269,8 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       sides,
       "data-aligned",
       [
-        ["true", "where they part"],
-        ["false", "their beginning"],
+        ["true", "the first difference"],
+        ["false", "the beginning"],
       ],
       (value) => {
         now.aligned = value === "true";
@@ -288,7 +293,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
           : null,
         now.seeds.length > 1
           ? pick(
-              "text of seed",
+              "seed",
               now.seeds.map((seed) => [String(seed), String(seed)]),
               String(now.shown.seed),
               (value) => {
@@ -316,20 +321,27 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   }
 
   /** One run in the workbench: its tokens again, with all that is known of each. */
-  async function open(run) {
-    if (!run?.end || now.running || opening) return;
-    const of = now,
-      before = standing,
-      about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
-    opening = true;
-    tell("asking the model about every token…");
-    const answer = await askServer(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
-    opening = false;
-    if (now !== of) return; // another example was opened meanwhile
-    tell(before);
-    if (answer.ok) adopt(about, answer, run.end);
-    else say(answer.why || answer.fault, "", "Not opened: ");
+  function open(run) {
+    if (!run?.end || now.running) return;
+    const about = { ...now.about, prompt: run.prompt, seed: run.seed, method: run.method };
+    opening.run(async (ask) => {
+      const answer = await ask(server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
+      if (answer.ok) adopt(about, answer, run.end);
+      else say(answer.why || answer.fault, "", "Not opened: ");
+    });
   }
+  let before = "";
+  const opening = createLatest({
+    busy: (waiting) => {
+      if (!waiting) {
+        tell(before);
+        return;
+      }
+      if (standing !== OPENING) before = standing;
+      tell(OPENING);
+    },
+    subject: () => now,
+  });
   /** A run whose tokens the server has explained becomes a branch of the workbench. */
   function adopt(run, answer, end) {
     const system = systemOf(run.chat);
@@ -373,13 +385,15 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     card.open(files);
   }
   /** A run of a results file in the workbench; returns why it cannot be opened, or nothing. */
-  async function storedRun({ grammar, tokens, stop, valid, model, ...run }) {
+  function storedRun({ grammar, tokens, stop, valid, model, ...run }) {
     const about = { ...grammar, ...run, chat: null, max_tokens: Math.max(64, tokens.length), model: state.model };
-    const answer = await askServer(server.compared_run, { ...about, prefix: tokens });
-    if (answer.ok && answer.model !== model) return `the model that wrote it, ${model}, is not the chosen one`;
-    if (!answer.ok) return answer.why || answer.fault;
-    adopt(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
-    return "";
+    return opening.run(async (ask) => {
+      const answer = await ask(server.compared_run, { ...about, prefix: tokens });
+      if (answer.ok && answer.model !== model) return `the model that wrote it, ${model}, is not the chosen one`;
+      if (!answer.ok) return answer.why || answer.fault;
+      adopt(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
+      return "";
+    });
   }
   for (const button of element.querySelectorAll(".choosefile")) button.addEventListener("click", () => chooser.click());
   function choose(files) {
@@ -416,27 +430,6 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     choose(event.dataTransfer?.files);
   });
 
-  /* Small languages: their exact distributions can be computed, and methods differ on them. */
-  const SAMPLES = [
-    {
-      title: "Six names",
-      notation: "regex",
-      text: "( William)|( Theodore)|( Ada)|( Olivia)|( Al)|( Albert)",
-      prompt: "My name is",
-    },
-    {
-      title: "Behind the door",
-      notation: "regex",
-      text: "( cat)|( dog)|( big dog)|( cake)|( car)|( carrot)",
-      prompt: "She opened the door and saw a",
-    },
-    {
-      title: "A review",
-      notation: "regex",
-      text: "good|bad|not good",
-      prompt: "Was the review good or bad? The review was ",
-    },
-  ];
   let eager = false;
   /** One of the examples in this view, compared when it is compiled. */
   function sample(one) {
@@ -444,9 +437,34 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     eager = true;
     emit("open", { ...one, compare: others });
   }
-  find(".samples").append(
-    ...SAMPLES.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title)),
-  );
+  let recorded = ""; // the lines of the comparison that the view opens with
+  const introducing = createLatest({ subject: () => now });
+  /** The small languages to try; and where nothing was compared yet, the recorded comparison of one. */
+  const introduce = () =>
+    introducing.run(async (ask) => {
+      if (!samples.length) {
+        const answer = await ask(server.compare_opening, { model: state.model });
+        if (answer.fault) return;
+        ({ samples, recorded } = answer);
+        const buttons = samples.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title));
+        find(".samples").append(...buttons);
+      }
+      if (!now && !eager && recorded && !state.example?.compare) replay(recorded);
+    });
+  /** Show a recorded comparison, as if its records arrived now. */
+  function replay(lines) {
+    const [about, ...records] = lines
+      .trim()
+      .split("\n")
+      .map((each) => JSON.parse(each));
+    prepare(about);
+    now.recorded = about.title;
+    now.distribution = records.pop();
+    for (const each of records) record(each);
+    drawn(now.methods);
+    tell("recorded with the embedded model");
+    grammar();
+  }
 
   /** As the view is before anything was compared. */
   function empty() {
@@ -474,6 +492,9 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     );
     audit.changed(grammarKey(state));
     find(".old").hidden = !now || grammarKey(now.about) === grammarKey(state);
+    find(".old").textContent = now?.recorded
+      ? `recorded example “${now.recorded}”; press Compare to run your own grammar`
+      : "of an earlier text of the grammar";
     busy();
   }
   find(".edit").addEventListener("click", () => {
@@ -507,21 +528,21 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     }
   });
 
-  async function load() {
-    const answer = await askServer(server.contender_list, {});
-    if (answer.fault) {
-      say(answer.fault);
-      return;
-    }
-    choice.load(answer);
-    busy();
-  }
+  const listing = createLatest();
+  const load = () =>
+    listing.run(async (ask) => {
+      const answer = await ask(server.contender_list, {});
+      if (answer.fault) say(answer.fault);
+      else choice.load(answer);
+      busy();
+    });
   const place = new URLSearchParams(location.search);
   on("view", (view) => {
     const asked = new URLSearchParams(location.search);
     if (view === "compare") {
       asked.set("compare", "");
       if (!choice.loaded()) load();
+      introduce();
       grammar();
     } else asked.delete("compare");
     const rest = String(asked).replace(/compare=(&|$)/, "compare$1");

@@ -2,9 +2,10 @@
    for each notation; names of rules, classes and properties are those of the text. The list takes keys only while it
    is open, and writes as a person would type, so that the browser's undo knows it. */
 
+import { askServer, createLatest } from "./ask.js";
 import { el } from "./dom.js";
 import { namesIn, notations, propertiesIn } from "./notations.js";
-import { askServer } from "./state.js";
+import { state } from "./state.js";
 
 /** @import { Completion, CompletionContext, Servers } from "./wire" */
 
@@ -64,6 +65,11 @@ const plain = (text, about) => ({ text, about, insert: text, back: 0 });
 function namesOf(kind, lines, notation, caret) {
   const elsewhere = (list) => list.filter((one) => caret < one.from || one.to < caret);
   const unique = (list) => [...new Map(list.map((one) => [one.text, one])).values()];
+  if (kind === "missing")
+    return (state.compiled?.problems ?? []).flatMap(({ missing_rule: rule = "" }) => {
+      const insert = /^[^'"%]*/.exec(rule)?.[0] ?? ""; // up to the sign of the definition
+      return insert ? [{ text: insert.replace(/\s*:.*$/, ""), about: "a missing rule", insert, back: 0 }] : [];
+    });
   if (kind === "properties") return unique(elsewhere(propertiesIn(lines)).map((one) => plain(one.word, "a property")));
   const defined = elsewhere(namesIn(lines, notation)).filter((one) => one.defines);
   if (kind === "definitions") return unique(defined.map((one) => plain(`#/${one.under}/${one.word}`, "a definition")));
@@ -83,19 +89,18 @@ export function createCompletion({ area, painter, host, server, notation, write,
   let items = [],
     chosen = 0,
     span = { from: 0, to: 0 },
-    writing = false,
-    request = 0;
+    writing = false;
+  const latest = createLatest();
 
   function tableOf(name) {
-    if (!tables.has(name))
-      tables.set(
-        name,
-        askServer(server.completions, { notation: name }).then((answer) => {
-          if (!answer.contexts) tables.delete(name);
-          return answer.contexts ?? [];
-        }),
-      );
-    return tables.get(name);
+    const table =
+      tables.get(name) ??
+      askServer(server.completions, { notation: name }).then((answer) => {
+        if (!answer.contexts) tables.delete(name);
+        return answer.contexts ?? [];
+      });
+    tables.set(name, table);
+    return table;
   }
 
   /** What fits at the caret: the words and the piece of text that they replace. */
@@ -168,7 +173,7 @@ export function createCompletion({ area, painter, host, server, notation, write,
   }
 
   function close() {
-    ++request;
+    latest.drop();
     if (list.hidden) return;
     list.hidden = true;
     said.textContent = "";
@@ -197,11 +202,11 @@ export function createCompletion({ area, painter, host, server, notation, write,
     area.setSelectionRange(caret, caret);
   }
 
-  async function open(asked) {
-    const mine = ++request,
-      contexts = await tableOf(notation());
-    if (mine === request && document.activeElement === area) show(offered(contexts, asked));
-  }
+  const open = (asked) =>
+    latest.run(async (_ask, wait) => {
+      const contexts = await wait(tableOf(notation()));
+      if (document.activeElement === area) show(offered(contexts, asked));
+    });
 
   area.setAttribute("aria-autocomplete", "list");
   area.setAttribute("aria-haspopup", "listbox");

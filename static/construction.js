@@ -1,9 +1,10 @@
 /* The constructions of the grammar in the editor, frame by frame, in a dialog; a frame can be saved. */
 
+import { createLatest } from "./ask.js";
 import { copyText, createDialog, download, el, targetOf } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { createFilm } from "./film.js";
-import { askServer, grammarOf, state } from "./state.js";
+import { grammarOf, state } from "./state.js";
 
 /** @import { Context } from "./wire" */
 
@@ -34,13 +35,18 @@ export function createConstruction(dialog, buttons, server) {
   let film = /** @type {any} */ (null),
     grammar = /** @type {any} */ (null),
     sent = /** @type {any} */ (null);
+  const latest = createLatest({ busy: (waiting) => dialog.setAttribute("aria-busy", String(waiting)) });
 
+  const open = () =>
+    latest.run(async (ask) => {
+      grammar = { ...grammarOf(state.compiled), example: state.compiled.example };
+      which.replaceChildren();
+      const answer = await offer(ask, "");
+      if (answer) await choose(ask, answer);
+    });
   for (const button of buttons) button.addEventListener("click", open);
-  async function open() {
-    grammar = { ...grammarOf(state.compiled), example: state.compiled.example };
-    which.replaceChildren();
-    const answer = await offer("");
-    if (!answer) return;
+  /** Show the dialog with the parts of the grammar, at the whole or at the first part that has a film. */
+  async function choose(ask, answer) {
     part.replaceChildren(
       el("option", { value: "" }, "the whole grammar"),
       ...answer.parts.map(({ key, title }) => el("option", { value: key }, title)),
@@ -49,9 +55,8 @@ export function createConstruction(dialog, buttons, server) {
     acts.hidden = true;
     says.textContent = "";
     show();
-    const whole = await asked("");
-    if (!whole.ok) part.value = await firstThatFits(answer.parts);
-    if (!dialog.open) return;
+    const whole = await asked(ask, "");
+    if (!whole.ok) part.value = await firstThatFits(ask, answer.parts);
     load();
     if (part.value)
       says.replaceChildren(
@@ -59,8 +64,8 @@ export function createConstruction(dialog, buttons, server) {
       );
   }
   /** Offer the constructions of a part; the chosen one stays, if the part has it. */
-  async function offer(key) {
-    const answer = await askServer(server.construction_list, { ...grammar, part: key });
+  async function offer(ask, key) {
+    const answer = await ask(server.construction_list, { ...grammar, part: key });
     if (answer.fault || !answer.ok) return null;
     const usable = answer.constructions.filter((one) => !one.missing).map((one) => one.name),
       wanted = [which.value, OF_TAB[state.tab], "subsets", usable[0]].find((name) => usable.includes(name));
@@ -76,42 +81,48 @@ export function createConstruction(dialog, buttons, server) {
     which.value = wanted;
     return answer;
   }
-  const asked = (key) => askServer(server.construction_film, { ...grammar, construction: which.value, part: key });
+  const asked = (ask, key) => ask(server.construction_film, { ...grammar, construction: which.value, part: key });
   /** The key of the first part that has a film, with several frames if any has; empty where the whole says why. */
-  async function firstThatFits(parts) {
+  async function firstThatFits(ask, parts) {
     let first = "";
     for (const { key } of parts.slice(0, MOST_TRIED)) {
-      if (!(await offer(key))) continue;
-      const film = await asked(key);
+      if (!(await offer(ask, key))) continue;
+      const film = await asked(ask, key);
       if (film.ok && film.frames.length >= FEWEST_FRAMES) return key;
       if (film.ok) first ||= key;
     }
-    await offer(first);
+    await offer(ask, first);
     return first;
   }
 
   function load() {
-    sent = { ...grammar, construction: which.value, part: part.value };
+    const about = { ...grammar, construction: which.value, part: part.value };
     says.textContent = "";
     acts.hidden = true;
     /** @param {any} more */
-    const ask = async (more) => {
-      sent = { ...sent, ...more };
-      const answer = await server.construction_film(sent);
-      acts.hidden = !answer.ok;
-      return answer;
-    };
+    const question = (more) => server.construction_film({ ...about, ...more });
     box.classList.toggle("broad", !STACKED.includes(which.value));
-    film = createFilm(ask, "", { room: () => innerHeight - AROUND });
+    film = createFilm(question, "", {
+      room: () => innerHeight - AROUND,
+      arrived: (more) => {
+        sent = { ...about, ...more };
+        acts.hidden = false;
+      },
+    });
     film.figure.querySelector("figcaption").remove();
     box.replaceChildren(film.figure);
     film.load();
   }
-  which.addEventListener("change", load);
-  part.addEventListener("change", async () => {
-    await offer(part.value);
+  which.addEventListener("change", () => {
+    latest.drop();
     load();
   });
+  part.addEventListener("change", () =>
+    latest.run(async (ask) => {
+      await offer(ask, part.value);
+      load();
+    }),
+  );
 
   // -- a frame as a file ------------------------------------------------------------------------
   const named = () => `${exportFiles.called()}-${which.value}-${film.now().frame + 1}`;
@@ -119,22 +130,19 @@ export function createConstruction(dialog, buttons, server) {
     const lives = film.now().pictures.map((pic) => pic.querySelector(".canvas svg:not(.leaving)"));
     download(`${named()}.svg`, "image/svg+xml", exportFiles.stacked(lives).text);
   }
-  /** The frame for LaTeX; what went wrong is said under the film. */
-  async function tikz() {
-    const answer = await askServer(server.frame_tikz, { ...sent, frame: film.now().frame });
-    says.textContent = answer.fault || (answer.ok ? "" : answer.why);
-    return answer.ok ? answer.tikz : null;
-  }
+  /** The frame for LaTeX; what went wrong is said under the film. @param {(tikz: string) => void} act */
+  const withTikz = (act) =>
+    latest.run(async (ask) => {
+      const answer = await ask(server.frame_tikz, { ...sent, frame: film.now().frame });
+      says.textContent = answer.fault || (answer.ok ? "" : answer.why);
+      if (answer.ok) act(answer.tikz);
+    });
   find("[data-act=svg]").addEventListener("click", svg);
-  find("[data-act=tikz]").addEventListener("click", async () => {
-    const name = named(),
-      text = await tikz();
-    if (text) download(`${name}.tex`, "application/x-tex", text);
+  find("[data-act=tikz]").addEventListener("click", () => {
+    const name = named();
+    withTikz((text) => download(`${name}.tex`, "application/x-tex", text));
   });
-  find("[data-act=copy]").addEventListener("click", async (event) => {
-    const text = await tikz();
-    if (text) copyText(text, event.target);
-  });
+  find("[data-act=copy]").addEventListener("click", (event) => withTikz((text) => copyText(text, event.target)));
 
   // a button that its own press disables loses the focus to the document
   document.addEventListener("keydown", (event) => {
@@ -151,6 +159,7 @@ export function createConstruction(dialog, buttons, server) {
     act();
   });
   dialog.addEventListener("close", () => {
+    latest.drop();
     box.replaceChildren(); // a film that plays ends
     film = null;
     buttons.find((button) => button.checkVisibility())?.focus();

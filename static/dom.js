@@ -92,13 +92,55 @@ export function printAlone(sheet) {
 export function roving(box, choose) {
   box.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    const items = [...box.querySelectorAll("button:not(:disabled)")];
+    const items = [...box.querySelectorAll("button:not(:disabled, [hidden])")];
     if (!step || !items.includes(document.activeElement)) return;
     event.preventDefault();
     const next = items[(items.indexOf(document.activeElement) + step + items.length) % items.length];
     next.focus();
     choose(next);
   });
+}
+
+/** The toolbar pattern: a row of buttons is one tab stop, and the arrow keys go through it. ``selector`` names the
+    buttons, which may come and go. An arrow leaves a field only where its caret cannot move.
+    @param {HTMLElement} box @param {string} name @param {string} selector */
+export function createToolbar(box, name, selector) {
+  box.setAttribute("role", "toolbar");
+  box.setAttribute("aria-label", name);
+  const items = () => /** @type {HTMLButtonElement[]} */ ([...box.querySelectorAll(selector)]);
+  const usable = () => items().filter((button) => !button.disabled && button.checkVisibility());
+  let visited = /** @type {HTMLButtonElement | null} */ (null);
+  /** The tab stop is the button that had the focus last, at first the first one. */
+  function update() {
+    const buttons = usable(),
+      stop = buttons.find((button) => button === visited) ?? buttons[0] ?? items()[0];
+    for (const button of items()) {
+      const index = button === stop ? 0 : -1;
+      if (button.getAttribute("tabindex") !== String(index)) button.tabIndex = index;
+    }
+  }
+  box.addEventListener("focusin", ({ target }) => {
+    const button = items().find((each) => each === target);
+    if (!button) return;
+    visited = button;
+    update();
+  });
+  const staysIn = (key) => {
+    const field = document.activeElement;
+    if (!(field instanceof HTMLInputElement)) return false;
+    return !(key === "ArrowLeft" && field.selectionEnd === 0) && !(key === "ArrowRight" && field.value === "");
+  };
+  box.addEventListener("keydown", (event) => {
+    const buttons = usable(),
+      index = buttons.indexOf(/** @type {any} */ (document.activeElement));
+    const next = { ArrowRight: index + 1, ArrowLeft: index - 1, Home: 0, End: buttons.length - 1 }[event.key];
+    if (index < 0 || next === undefined || staysIn(event.key)) return;
+    event.preventDefault();
+    buttons[(next + buttons.length) % buttons.length].focus();
+  });
+  const watched = { subtree: true, childList: true, attributes: true, attributeFilter: ["disabled", "hidden"] };
+  new MutationObserver(update).observe(box, watched);
+  update();
 }
 
 /** Bring an item into sight in its row, and the row alone: scrollIntoView would pull the page along. */

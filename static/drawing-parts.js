@@ -1,6 +1,7 @@
 /* The elements of a drawn machine, the field in which names and labels are typed, and the reader that goes through a
    text step by step. */
 
+import { createLatest } from "./ask.js";
 import { el, svgEl } from "./dom.js";
 import { entryOf, head, nameShown } from "./machine-shapes.js";
 
@@ -153,7 +154,7 @@ export function createLabelField(canvas) {
 }
 
 /** Reads a text step by step: a field, two buttons, and the characters with the one that was read last. */
-export function createStepper(button, { ask, show }) {
+export function createStepper(button, { path, show }) {
   const input = el("input", {
     type: "text",
     "aria-label": "A text to read step by step",
@@ -169,21 +170,19 @@ export function createStepper(button, { ask, show }) {
   /** @type {any} */
   let sets = null;
   let at = -1;
+  const latest = createLatest();
 
-  async function read() {
-    if (sets) return true;
-    const asked = input.value;
-    const answer = await ask(asked);
-    if (asked !== input.value) return false;
-    if (!answer.ok) {
-      status.textContent = answer.fault || answer.why || "";
-      return false;
-    }
-    sets = answer.sets;
-    return true;
-  }
+  /** Ask for the states along the text, once; then show those after a number of characters. */
   async function go(to) {
-    if (!(await read())) return;
+    if (!sets) {
+      const answer = await latest.run((ask) => path(ask, input.value));
+      if (!answer) return;
+      if (!answer.ok) {
+        status.textContent = answer.fault || answer.why || "";
+        return;
+      }
+      sets = answer.sets;
+    }
     at = Math.max(0, Math.min(sets.length - 1, to));
     const set = sets[at],
       letters = [...input.value];
@@ -197,6 +196,7 @@ export function createStepper(button, { ask, show }) {
     next.disabled = at === sets.length - 1;
   }
   function forget() {
+    latest.drop();
     if (!sets && at < 0) return;
     [sets, at] = [null, -1];
     status.textContent = "";

@@ -2,8 +2,10 @@
    keyboard alone. Every change is an edit of the machine's text (``machine-text.js``), so that drawing and text are
    two views of one thing and one undo works for both. */
 
+import { createLatest } from "./ask.js";
 import { debounce, el, showNotice, svgEl, targetOf } from "./dom.js";
 import { createLabelField, createStepper, elementsOf } from "./drawing-parts.js";
+import { createFullScreen } from "./full-screen.js";
 import { filled, radiusOf, shapesOf } from "./machine-shapes.js";
 import {
   freeName,
@@ -18,7 +20,7 @@ import {
   withoutEdge,
   withoutState,
 } from "./machine-text.js";
-import { askServer, on } from "./state.js";
+import { on } from "./state.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -77,10 +79,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     step: act("Step", "Read a text step by step: the states after each character", () => stepper.toggle(), {
       "aria-expanded": "false",
     }),
-    large: act("⤢", "Use the whole window", () => setLarge(!box.classList.contains("large")), {
-      "aria-label": "Use the whole window",
-      "aria-pressed": "false",
-    }),
+    large: act("⤢", "Use the whole window", () => {}, { "aria-label": "Use the whole window" }),
   };
   const bar = el("div", { class: "drawbar", role: "toolbar", "aria-label": "Drawing" });
   bar.append(...Object.values(tool).slice(0, -1), ...more, tool.large);
@@ -106,7 +105,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   canvas.append(about);
   const field = createLabelField(canvas);
   const stepper = createStepper(tool.step, {
-    ask: (read) => askServer(server.machine_path, { text, read }),
+    path: (ask, read) => ask(server.machine_path, { text, read }),
     show: (set) => {
       lit = set;
       render();
@@ -293,14 +292,14 @@ export function createDrawing(box, { server, write, more = [] }) {
   function move(name, to) {
     change(placed(text, new Map([[name, to]])), { state: name });
   }
-  async function arrange(drawn) {
-    const asked = text;
-    const answer = await askServer(server.arrange_machine, { text });
-    if (asked !== text) return;
-    if (!answer.ok) {
-      if (drawn) showNotice(answer.fault || answer.why);
-      return;
-    }
+  const arranging = createLatest({ subject: () => text });
+  const arrange = (drawn) =>
+    arranging.run(async (ask) => {
+      const answer = await ask(server.arrange_machine, { text });
+      if (answer.ok) arranged(answer, drawn);
+      else if (drawn) showNotice(answer.fault || answer.why);
+    });
+  function arranged(answer, drawn) {
     const found = new Map(answer.places.map(({ name, x, y }) => [name, { x, y }]));
     if (drawn) change(placed(text, found));
     else for (const [name, at] of found) known.set(name, at);
@@ -315,16 +314,13 @@ export function createDrawing(box, { server, write, more = [] }) {
     canvas.classList.toggle("edges", wanted);
     render();
   }
-  function setLarge(wanted) {
-    box.classList.toggle("large", wanted);
-    tool.large.setAttribute("aria-pressed", String(wanted));
-    fit();
-  }
+  // Esc cancels a label or a choice first
+  const large = createFullScreen(box, tool.large, { changed: () => fit(), leaves: () => !selected, screen: false });
 
   // what is below the drawing cannot be seen
   box.addEventListener("focusout", ({ relatedTarget: to }) => {
     const inside = !(to instanceof Element) || box.contains(to) || to.closest("dialog");
-    if (box.classList.contains("large") && !inside) canvas.focus();
+    if (large.isOn() && !inside) canvas.focus();
   });
 
   // -- what is selected --------------------------------------------------------------------------------
@@ -615,7 +611,6 @@ export function createDrawing(box, { server, write, more = [] }) {
       "-": () => zoom(0.8, middle()),
       0: fit,
       Escape: () => {
-        if (!selected && box.classList.contains("large")) setLarge(false);
         select(null, { focus: false });
         canvas.focus({ preventScroll: true });
       },
@@ -653,19 +648,21 @@ export function createDrawing(box, { server, write, more = [] }) {
     select(part);
   });
 
+  const following = createLatest({ subject: () => text });
   let followed = null; // the text of which states were asked last
   return {
     show,
     undoKey,
     /** Light the states after a text that the model wrote; null: none. */
-    async follow(read) {
+    follow(read) {
       if (stepper.isOpen() || (read === followed && read === null)) return;
       followed = read;
-      const asked = text;
-      const answer = read === null ? null : await askServer(server.machine_path, { text, read });
-      if (followed !== read || asked !== text || stepper.isOpen()) return;
-      lit = answer?.ok ? answer.sets.at(-1) : null;
-      render();
+      following.run(async (ask) => {
+        const answer = read === null ? null : await ask(server.machine_path, { text, read });
+        if (stepper.isOpen()) return;
+        lit = answer?.ok ? answer.sets.at(-1) : null;
+        render();
+      });
     },
     /** Focus the drawing, or the part at a piece of the text. */
     focus(piece) {

@@ -35,9 +35,9 @@ function moved(marks, before, after) {
 }
 
 /** The editor in ``box``; ``changed`` gets each new text, and whether all of the old one was selected and replaced;
-    ``server`` answers what can be completed.
+    and whether it was typed; ``server`` answers what can be completed.
     @param {any} box @param {import("./wire").Servers["grammar"]} server
-    @param {(text: string, all: boolean) => void} changed */
+    @param {(text: string, all: boolean, byHand: boolean) => void} changed */
 export function createEditor(box, server, changed) {
   const area = box.querySelector("textarea.text");
   const painter = createPainter(box.querySelector(".paint"));
@@ -53,7 +53,8 @@ export function createEditor(box, server, changed) {
     pointerAsked = 0,
     cameFrom = /** @type {HTMLElement | null} */ (null),
     markedNow = "",
-    all = false; // whether the edit under way replaces the whole text
+    all = false, // whether the edit under way replaces the whole text
+    replacing = false; // whether it is the page's own
 
   const draw = () => painter.draw(shown, notation, [...problems, ...reading, ...places, ...names, ...brackets], live);
 
@@ -191,7 +192,7 @@ export function createEditor(box, server, changed) {
     hint.set(problems);
     draw();
     completion.typed(event);
-    changed(text, all);
+    changed(text, all, !all && !replacing && !/Paste|Drop|history/.test(event.inputType ?? "Paste"));
     all = false;
   });
   area.addEventListener("keydown", (event) => {
@@ -249,7 +250,9 @@ export function createEditor(box, server, changed) {
       const [head, tail] = shared(shown, text); // only what differs: long insertions take browsers seconds
       area.focus();
       area.setSelectionRange(head, shown.length - tail);
+      replacing = true;
       type(text.slice(head, text.length - tail));
+      replacing = false;
     },
     /** Another text without the focus: what changed it is elsewhere. */
     write(text) {

@@ -1,9 +1,10 @@
 /* Dialogs in which a teacher makes an exercise, or a course, and copies its link. */
 
+import { createLatest } from "./ask.js";
 import { copyText, createDialog, el } from "./dom.js";
 import { printSheet } from "./exercise-shelf.js";
 import { notations } from "./notations.js";
-import { askServer, state, wholeOf } from "./state.js";
+import { state, wholeOf } from "./state.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -82,31 +83,35 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     showMaker();
   }
 
+  const latest = createLatest({ busy: (waiting) => form.setAttribute("aria-busy", String(waiting)) });
   const field = (name) => form.elements.namedItem(name);
   const checkedOf = (name) => [...form.querySelectorAll(`[name=${name}]:checked`)];
-  form.querySelector(".suggest").addEventListener("click", async () => {
-    const answer = await askServer(server.suggest_examples, wholeOf(state));
-    if (answer.fault || !answer.ok) {
-      made.replaceChildren(failed(answer));
-      return;
-    }
-    for (const name of ["accepts", "rejects"]) field(name).value = linesOf(answer[name]);
+  form.querySelector(".suggest").addEventListener("click", () =>
+    latest.run(async (ask) => {
+      const answer = await ask(server.suggest_examples, wholeOf(state));
+      if (answer.fault || !answer.ok) made.replaceChildren(failed(answer));
+      else for (const name of ["accepts", "rejects"]) field(name).value = linesOf(answer[name]);
+    }),
+  );
+  /** The exercise as the form describes it. */
+  const described = () => ({
+    ...wholeOf(state),
+    ...Object.fromEntries(["title", "task", "hint", "teaches"].map((name) => [name, field(name).value])),
+    accepts: textsOf(field("accepts")),
+    rejects: textsOf(field("rejects")),
+    notations: checkedOf("notation").map((box) => box.value),
+    conditions: Object.fromEntries(
+      checkedOf("condition").map((box) => {
+        const number = box.parentNode.querySelector("[type=number]");
+        return [box.value, number ? Number(number.value) : true];
+      }),
+    ),
   });
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const answer = await askServer(server.make_exercise, {
-      ...wholeOf(state),
-      ...Object.fromEntries(["title", "task", "hint", "teaches"].map((name) => [name, field(name).value])),
-      accepts: textsOf(field("accepts")),
-      rejects: textsOf(field("rejects")),
-      notations: checkedOf("notation").map((box) => box.value),
-      conditions: Object.fromEntries(
-        checkedOf("condition").map((box) => {
-          const number = box.parentNode.querySelector("[type=number]");
-          return [box.value, number ? Number(number.value) : true];
-        }),
-      ),
-    });
+    latest.run(async (ask) => showExercise(await ask(server.make_exercise, described())));
+  });
+  function showExercise(answer) {
     opener.hidden = Boolean(answer.fault || !answer.ok);
     if (opener.hidden) {
       made.replaceChildren(failed(answer));
@@ -114,7 +119,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     }
     link = answer.link;
     made.replaceChildren(...linkBox(link, "The solution and the texts agree. This is the link for students:"));
-  });
+  }
   opener.addEventListener("click", () => {
     maker.close();
     open(link);
@@ -123,6 +128,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   // -- a course ------------------------------------------------------------------------------------------
   const courseForm = courseMaker.querySelector("form"),
     status = courseForm.querySelector(".made");
+  const newest = createLatest({ busy: (waiting) => courseForm.setAttribute("aria-busy", String(waiting)) });
   const courseField = (name) => courseForm.elements.namedItem(name);
   async function course() {
     const choice = courseField("add");
@@ -148,18 +154,21 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     if (event.target.value) items.value = `${items.value.replace(/\n*$/, "\n")}${event.target.value}\n`.trimStart();
     event.target.value = "";
   });
-  courseForm.addEventListener("submit", async (event) => {
+  courseForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    const [title, items] = [courseField("title").value, courseField("items").value];
-    const answer = await askServer(server.make_course, { title, items });
-    if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
-    else status.replaceChildren(...linkBox(answer.link, "This is the link to the course:"));
+    newest.run(async (ask) => {
+      const [title, items] = [courseField("title").value, courseField("items").value];
+      const answer = await ask(server.make_course, { title, items });
+      if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
+      else status.replaceChildren(...linkBox(answer.link, "This is the link to the course:"));
+    });
   });
-  async function sheet(solutions) {
-    const answer = await askServer(server.solution_sheet, { items: courseField("items").value });
-    if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
-    else printSheet(courseField("title").value || "Exercises", answer.exercises, solutions);
-  }
+  const sheet = (solutions) =>
+    newest.run(async (ask) => {
+      const answer = await ask(server.solution_sheet, { items: courseField("items").value });
+      if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
+      else printSheet(courseField("title").value || "Exercises", answer.exercises, solutions);
+    });
   courseForm.querySelector(".sheet").addEventListener("click", () => sheet(false));
   courseForm.querySelector(".solutions").addEventListener("click", () => sheet(true));
 

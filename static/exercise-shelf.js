@@ -1,9 +1,10 @@
 /* Beside the lessons: the list of exercises, and a course that a teacher shared; what is solved is kept here. */
 
+import { askServer, createLatest } from "./ask.js";
 import { el, markChosen, printAlone, radios, showNotice } from "./dom.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
-import { askServer, emit, on, state } from "./state.js";
+import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Answer, CourseAnswer, ExerciseEntry, ShelvedExercise, Servers } from "./wire" */
@@ -189,17 +190,21 @@ export function createShelf(box, server, acts) {
   const exercisesOf = (one) => one.items.filter((each) => !("lesson" in each));
 
   // -- the course ------------------------------------------------------------------------------------
-  async function readCourse(link) {
-    const answer = await askServer(server.course, { course: link });
-    if (answer.fault || !answer.ok) {
-      showNotice(answer.fault || answer.why);
-      return false;
-    }
-    course = answer;
-    saved.set("course", link);
-    return true;
-  }
+  const reading = createLatest();
+  /** Read a course; undefined if another one was requested meanwhile. */
+  const readCourse = (link) =>
+    reading.run(async (ask) => {
+      const answer = await ask(server.course, { course: link });
+      if (answer.fault || !answer.ok) {
+        showNotice(answer.fault || answer.why);
+        return false;
+      }
+      course = answer;
+      saved.set("course", link);
+      return true;
+    });
   function leaveCourse() {
+    reading.drop();
     course = null;
     saved.remove("course");
     if (location.hash.startsWith("#c=")) history.replaceState(null, "", location.pathname + location.search);

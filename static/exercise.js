@@ -1,12 +1,13 @@
 /* An exercise in the workbench: a bar over the editor with the task, the check of the answer and its counterexample.
    The solution stays on the server, and in the link, which this page does not decode. */
 
+import { createLatest } from "./ask.js";
 import { debounce, el, showNotice } from "./dom.js";
 import { createShelf, progress } from "./exercise-shelf.js";
 import { late } from "./late.js";
 import { words } from "./learn.js";
 import { notations } from "./notations.js";
-import { askServer, emit, on, onBegun, state, wholeOf } from "./state.js";
+import { emit, on, onBegun, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
@@ -31,7 +32,13 @@ export function mountExercise({ element, server }) {
   /** Null before the first one is opened.
       @type {Answer<OpenedExercise> & { number: number, count: number, next: string | null, list: string }} */
   let opened = /** @type {any} */ (null);
-  let checking = 0;
+  const opening = createLatest({ busy: (waiting) => bar.setAttribute("aria-busy", String(waiting)) });
+  const checking = createLatest({
+    busy: (waiting) => {
+      check.disabled = waiting;
+    },
+    subject: () => opened,
+  });
 
   const shelf = createShelf(find(".shelfview"), server, { open, make: () => make("exercise") });
   let makers = /** @type {any} */ (null);
@@ -67,18 +74,21 @@ export function mountExercise({ element, server }) {
   const soon = debounce(KEEP, keep);
 
   /** Open an exercise in the workbench, with the answer that was typed before. */
-  async function open(exercise) {
+  function open(exercise) {
     soon.now();
-    const place = await shelf.placeOf(exercise);
-    const answer = await askServer(server.exercise, { exercise });
-    if (answer.fault || !answer.ok) {
-      showNotice(answer.fault || answer.why);
-      return;
-    }
-    opened = { ...answer, ...place };
+    return opening.run(async (ask, wait) => {
+      const place = await wait(shelf.placeOf(exercise));
+      const answer = await ask(server.exercise, { exercise });
+      if (answer.fault || !answer.ok) showNotice(answer.fault || answer.why);
+      else begin({ ...answer, ...place });
+    });
+  }
+  function begin(answer) {
+    checking.drop();
+    opened = answer;
     const kept = answers()[answer.key];
-    const begin = kept && Object.hasOwn(notations, kept.notation) ? kept : { ...answer.begin, tests: answer.tests };
-    emit("open", { ...begin, title: `Exercise: ${answer.title}`, exercise: answer.key, from: "exercise" });
+    const held = kept && Object.hasOwn(notations, kept.notation) ? kept : { ...answer.begin, tests: answer.tests };
+    emit("open", { ...held, title: `Exercise: ${answer.title}`, exercise: answer.key, from: "exercise" });
     address();
     show();
     find("h2").focus({ preventScroll: true });
@@ -110,7 +120,7 @@ export function mountExercise({ element, server }) {
     if (!opened) return;
     soon.now();
     opened = /** @type {any} */ (null);
-    ++checking;
+    checking.drop();
     delete state.example?.exercise; // from now on the text is a draft as any other
     address();
     show();
@@ -129,20 +139,19 @@ export function mountExercise({ element, server }) {
   }
 
   // -- the check ---------------------------------------------------------------------------------------
-  async function ask() {
-    const mine = ++checking,
-      about = opened;
-    check.disabled = true;
-    const answer = await askServer(server.check_exercise, { exercise: about.exercise, ...wholeOf(state) });
-    check.disabled = false;
-    if (mine !== checking || about !== opened) return;
+  const judge = () =>
+    checking.run(async (ask) =>
+      verdict(await ask(server.check_exercise, { exercise: opened.exercise, ...wholeOf(state) })),
+    );
+  /** @param {Answer<ExerciseVerdict>} answer */
+  function verdict(answer) {
     result.classList.remove("stale");
     if (answer.fault || !answer.ok) {
       result.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
       return;
     }
     if (answer.solved) {
-      progress.mark(about.key);
+      progress.mark(opened.key);
       find(".solved").hidden = false;
     }
     tell(answer);
@@ -213,10 +222,9 @@ export function mountExercise({ element, server }) {
       parts.at(-1).final ? " is final: accepted" : " is not final: rejected",
     );
 
-  async function reveal() {
-    const about = opened;
-    const answer = await askServer(server.exercise_answer, { exercise: about.exercise });
-    if (about !== opened) return;
+  const reveal = () =>
+    checking.run(async (ask) => showSolution(await ask(server.exercise_answer, { exercise: opened.exercise })));
+  function showSolution(answer) {
     result.classList.remove("stale");
     if (answer.fault || !answer.ok) {
       result.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
@@ -229,7 +237,7 @@ export function mountExercise({ element, server }) {
     );
   }
 
-  check.addEventListener("click", ask);
+  check.addEventListener("click", judge);
   hint.addEventListener("click", () => {
     hinted.hidden = !hinted.hidden;
     hint.setAttribute("aria-expanded", String(!hinted.hidden));

@@ -2,8 +2,9 @@
    from what is on the page; whole machines are written by the server. */
 
 import { copyText, download, el, showNotice } from "./dom.js";
+import { dotText } from "./dot-text.js";
 import { notations } from "./notations.js";
-import { askServer, cards, grammarOf, on, state } from "./state.js";
+import { cards, grammarOf, nameNow, on, state, titleNow } from "./state.js";
 import { hexOf, readOf, spelledText } from "./tokens.js";
 import { work } from "./work.js";
 
@@ -22,7 +23,7 @@ on("model", (answer) => {
   named = (answer.text || "").split(" · ")[0];
 });
 
-const called = () => (state.example?.name || "grammar").replace(/[^\w-]+/g, "-");
+const called = () => (nameNow() || "grammar").replace(/[^\w-]+/g, "-");
 
 // -- the grammar ------------------------------------------------------------------------------
 const grammar = () => download(called() + notations[state.notation].suffix, "text/plain", `${state.text}\n`);
@@ -105,7 +106,7 @@ function stacked(lives) {
 /** The picture of the card of pictures. */
 function picture() {
   const shown = [...document.querySelectorAll("#wb-picture svg")].filter(
-    (svg) => !svg.closest("button") && svg.getBoundingClientRect().width > 40,
+    (svg) => !svg.closest("button, .overview") && svg.getBoundingClientRect().width > 40,
   );
   return shown.length ? stacked(shown.slice(-1)) : null;
 }
@@ -139,27 +140,13 @@ async function png() {
   canvas.toBlob((blob) => download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
 }
 
-/** The states and edges of the picture for Graphviz; JSON quotes text as DOT does. */
+/** The states and edges of the picture for Graphviz. */
 function dot() {
   if (!drawn?.states.length) {
     showNotice(drawn?.svg ? "A railroad diagram is not a graph: save it as SVG or PNG." : NOTHING);
     return;
   }
-  const name = JSON.stringify;
-  const states = drawn.states.map(
-    ({ id, label, kinds }) =>
-      `  ${name(id)} [label=${name(label)}, ` +
-      `shape=${kinds.includes("call") ? "box" : kinds.includes("final") ? "doublecircle" : "circle"}]`,
-  );
-  const edges = drawn.edges.map(
-    ({ source, target, labels, mark }) =>
-      `  ${name(source)} -> ${name(target)} [label=${name([...labels, ...(mark ? [mark] : [])].join("\n"))}]`,
-  );
-  download(
-    `${called()}-${shownTab()}.dot`,
-    "text/vnd.graphviz",
-    ["digraph {", "  rankdir=LR", ...states, ...edges, "}", ""].join("\n"),
-  );
+  download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", dotText(drawn));
 }
 
 // -- the run ----------------------------------------------------------------------------------
@@ -220,13 +207,15 @@ const taken = () =>
   steps().map((step) => [readOf(step), step.free === undefined ? step.wanted.filter((one) => !one.ok).map(hexOf) : []]);
 
 /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. Null, with a
-    notice, if the server cannot. */
-async function replayPage(server) {
+    notice, if the server cannot. @param {import("./ask.js").Ask} ask */
+async function replayPage(ask, server) {
   const [{ run, prefix, ...about }, ...rest] = records();
-  const answer = await askServer(server.take_replay, {
+  const head = { ...about, model: named || about.model, title: titleNow() || "A run under a grammar" };
+  const { tab } = state;
+  const answer = await ask(server.take_replay, {
     ...about,
     ids: steps().map((step) => step.id),
-    example: state.example?.name || "",
+    example: nameNow(),
     width: state.drawn?.width,
     height: state.drawn?.height,
     taken: taken(),
@@ -236,13 +225,7 @@ async function replayPage(server) {
     return null;
   }
   const kept = {
-    about: {
-      ...about,
-      model: named || about.model,
-      title: state.example?.title || "A run under a grammar",
-      version: answer.version,
-      tab: state.tab,
-    },
+    about: { ...head, version: answer.version, tab },
     steps: rest.filter((each) => each.k === "step"),
     end: rest.find((each) => each.k === "stop") ?? null,
     ...answer.drawn,
@@ -251,8 +234,8 @@ async function replayPage(server) {
   return answer.html.replace(answer.mark, () => JSON.stringify(kept).replaceAll("<", "\\u003c"));
 }
 
-async function replay(server) {
-  const page = await replayPage(server);
+async function replay(ask, server) {
+  const page = await replayPage(ask, server);
   if (page) download(`${called()}.replay.html`, "text/html", page);
 }
 
@@ -264,8 +247,8 @@ const frame = (shown) =>
 const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 
 /** HTML that holds the whole replay: it needs no file and no request. */
-async function embed(server, button) {
-  const page = await replayPage(server);
+async function embed(ask, server, button) {
+  const page = await replayPage(ask, server);
   if (page) await copyText(frame(`srcdoc="${quoted(page)}"`), button);
 }
 /** HTML that shows the replay's file from the same folder. */

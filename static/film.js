@@ -2,10 +2,11 @@
    frames, types a text or takes tokens. A film plays once when it comes into view; where the reader prefers reduced
    motion it opens at its last frame. */
 
+import { createLatest } from "./ask.js";
+import { PROJECTED } from "./camera.js";
 import { debounce, el, roving } from "./dom.js";
 import { createGraph } from "./graph.js";
 import { shades } from "./measures.js";
-import { askServer } from "./state.js";
 import { whyNodes } from "./why.js";
 
 /** @import { FilmAnswer, FilmFrame, Refusal, Span } from "./wire" */
@@ -18,13 +19,19 @@ const LARGEST = 1.35,
   BROAD = 440,
   TALL = 430, // pixels a picture may be high, by how many there are; on phones
   SHALLOW = 130; // where the room is limited
+const PRESENTED = 0.5; // of the height of the window, on the whole screen
 const MOST = 0.45; // of the height of the window: a higher deck is not kept in view
 const AROUND = 40; // pixels over and under a figure that is seen whole
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
     @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: ((sent: object) => Promise<any>) | null,
-      room?: () => number }} [doors] `room` says how high all pictures together may be */
-export function createFilm(ask, caption, { framed = () => {}, why = null, room: whole = () => Infinity } = {}) {
+      arrived?: (sent: object) => void, room?: () => number }} [doors] `arrived` gets the request of the shown
+      film, `room` returns how high all pictures together may be */
+export function createFilm(
+  ask,
+  caption,
+  { framed = () => {}, why = null, arrived = () => {}, room: whole = () => Infinity } = {},
+) {
   const screens = el("div", { class: "screens" }),
     bars = el("div", { class: "bars", hidden: true }),
     rows = el("div", { class: "rows" });
@@ -37,11 +44,12 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
   let film = /** @type {any} */ (null),
     at = 0,
     timer = 0,
-    request = 0,
     unplayed = false,
     pictures = [],
     moved = [];
-  const narrow = () => innerWidth < 560;
+  const narrow = () => innerWidth < 560,
+    presented = () => Boolean(figure.closest(".fullscreen"));
+  const latest = createLatest();
 
   /** The deck is kept in view, over the lower part of the pictures, only where both do not fit into the window. */
   const sized = () => {
@@ -90,11 +98,13 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
       together > 0 &&
       pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
     const lines = beside ? 1 + (together > 2 ? together - 2 : 0) : together;
-    const usual = narrow()
-      ? TALL
-      : together === 1 && figure.closest(".broad")
-        ? BROAD
-        : ROOM[beside ? together / 2 : Math.min(3, together)];
+    const usual = presented()
+      ? innerHeight * PRESENTED
+      : narrow()
+        ? TALL
+        : together === 1 && figure.closest(".broad")
+          ? BROAD
+          : ROOM[beside ? together / 2 : Math.min(3, together)];
     const room = Math.min(usual, Math.max(SHALLOW, whole() / lines));
     const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room) + (graphs.length > 1 ? 14 : 0));
     if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
@@ -111,7 +121,10 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
   function height(pic, svg, room) {
     const found = /viewBox="([^"]+)"/.exec(svg),
       [, , wide, high] = (found ? found[1] : "0 0 100 100").split(/\s+/).map(Number);
-    const scale = Math.min(LARGEST, Math.max(SMALLEST, (pic.clientWidth || 560) / (wide + 30)));
+    const scale = Math.min(
+      presented() ? PROJECTED : LARGEST,
+      Math.max(SMALLEST, (pic.clientWidth || 560) / (wide + 30)),
+    );
     return Math.round(Math.max(84, Math.min(room, high * scale + 26)));
   }
   /** What a picked state reads, in the place of the sentence. */
@@ -296,16 +309,20 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
   player.hidden = true;
 
   // -- what a reader hands in ---------------------------------------------------------------------
-  async function load(given, again) {
-    const mine = ++request;
+  function load(given, again) {
     halt();
-    const answer = await askServer(ask, { given, again, narrow: narrow() });
-    if (mine !== request) return;
+    return latest.run(async (request) => {
+      const sent = { given, again, narrow: narrow() };
+      take(await request(ask, sent), again, sent);
+    });
+  }
+  function take(answer, again, sent) {
     if (answer.fault || !answer.ok) {
       say.replaceChildren(el("b", { class: "no" }, "✗ "), answer.fault || answer.why);
       return;
     }
     film = answer;
+    arrived(sent);
     if (!again) draw(answer.graphs);
     player.hidden = film.frames.length < 2;
     slider.max = String(film.frames.length - 1);
@@ -364,13 +381,13 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
     if (focused !== null) stop.focus();
   }
   /** A forbidden token: immediately a sentence, then all that is known of it. */
-  async function refuse(choice, kept) {
+  function refuse(choice, kept) {
     halt();
     say.replaceChildren(el("b", { class: "no" }, "✗ "), `${choice.text}: ${choice.why}`);
-    if (!why) return;
-    const mine = ++request,
-      answer = await why({ given: kept, token: choice.id });
-    if (mine !== request || !answer.ok) return;
+    if (why) latest.run(async (request) => explain(await request(why, { given: kept, token: choice.id })));
+  }
+  function explain(answer) {
+    if (!answer.ok) return;
     reason.replaceChildren(whyNodes(answer));
     // its links lead into the editor, which holds another grammar: here they only tell
     for (const link of reason.querySelectorAll("button"))
@@ -391,8 +408,11 @@ export function createFilm(ask, caption, { framed = () => {}, why = null, room: 
       pictures: pictures.filter((pic) => !pic.closest(".screen").matches("[hidden], .unmade")),
     }),
     first: () => film && go(0),
+    /** Go on by a number of frames; returns whether there is such a frame. */
     step: (by) => {
-      if (film && film.frames.length > 1) go(at + by);
+      if (!film?.frames[at + by]) return false;
+      go(at + by);
+      return true;
     },
     last: () => {
       halt();

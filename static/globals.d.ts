@@ -22,7 +22,8 @@ declare const NOTATIONS: {
   name: string;
   label: string;
   suffix: string;
-  styles: string[];
+  choices: Record<string, (string | boolean)[]>;
+  finish: boolean;
   rules: boolean;
   written: boolean;
 }[];

@@ -1,6 +1,7 @@
 /* The grammar card: the notation, the editor, the time of each step, and sections for problems, tests, rules and
    samples. The sections share a box of one height, so nothing below them moves. */
 
+import { createLatest, sleep } from "./ask.js";
 import {
   createChangeList,
   createConvertMenu,
@@ -15,9 +16,13 @@ import { late } from "./late.js";
 import { createMachineTab } from "./machine-tab.js";
 import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
-import { askServer, emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
+import { createQuiet } from "./quiet.js";
+import { createSplitters } from "./splitters.js";
+import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
+import { createSyntaxCard } from "./syntax-card.js";
 import { createTestList } from "./tests.js";
+import { several } from "./tokens.js";
 import { createWordList } from "./words.js";
 
 /** @import { Compiled, Context } from "./wire" */
@@ -33,24 +38,30 @@ export function mountGrammar({ element, server }) {
     verdict = find(".verdict"),
     note = find(".note"),
     aloud = find(".aloud"),
-    style = find(".styles select");
+    layout = find(".layout select"),
+    closes = find(".closes input");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
-  let request = 0,
-    looking = 0,
-    unread = false; // whether the whole text was replaced, and the new one was not read yet
+  const compiling = createLatest(),
+    outlining = createLatest({ subject: () => grammarKey(state) }),
+    looking = createLatest({ subject: () => grammarKey(state) });
+  let unread = false; // whether the whole text was replaced, and the new one was not read yet
 
   const prompt = createPrompt(find(".promptbox"), server);
-  const editor = createEditor(find(".editor"), server, (text, all) => {
+  const editor = createEditor(find(".editor"), server, (text, all, byHand) => {
     state.text = text;
-    tests.brought(prompt.follow(all));
+    quiet.typed(byHand);
+    state.own = prompt.follow(all);
+    if (state.own) tests.leave();
+    else tests.comeBack();
     unread ||= all;
     state.pending = true;
-    ++request; // answers under way are of another text
+    compiling.drop();
     verdict.replaceChildren();
     emit("typed");
     machine.show(text, true);
     compileSoon();
   });
+  const quiet = createQuiet(editor.area, () => complain(state.compiled));
   const machine = createMachineTab(element.querySelector(".card"), editor, server);
 
   // -- notations -----------------------------------------------------------------------------------
@@ -71,20 +82,29 @@ export function mountGrammar({ element, server }) {
     editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
     button("rules").hidden = !notations[notation].rules;
     machine.use(notation);
-    const { styles = [], ask } = notations[notation];
-    style.parentNode.hidden = !styles.length;
-    style.replaceChildren(...styles.map(({ name, label }) => el("option", { value: name }, label)));
-    style.setAttribute("aria-label", ask ?? "");
-    style.title = ask ?? "";
-    style.value = state.style || (styles[0]?.name ?? "");
+    const { layout: option, choices } = notations[notation];
+    closes.parentNode.hidden = !choices.closed;
+    closes.checked = Boolean(state.options.closed);
+    layout.parentNode.hidden = !option;
+    if (!option) return;
+    layout.replaceChildren(
+      ...choices[option.name].map((name) => el("option", { value: name }, option.labels[name] ?? name)),
+    );
+    layout.setAttribute("aria-label", option.title);
+    layout.title = option.title;
+    layout.value = state.options[option.name] ?? choices[option.name][0];
   }
-  style.addEventListener("change", () => {
-    state.style = style.selectedIndex ? style.value : ""; // the usual one needs no room in a link
+  /** Read the grammar with another choice of an option; the default needs no room in a link. */
+  function setOption(name, value) {
+    const { [name]: _, ...others } = state.options;
+    state.options = value === notations[state.notation].choices[name][0] ? others : { ...others, [name]: value };
     state.pending = true;
     prompt.follow();
     emit("typed");
     compileSoon.now();
-  });
+  }
+  layout.addEventListener("change", () => setOption(notations[state.notation].layout.name, layout.value));
+  closes.addEventListener("change", () => setOption("closed", closes.checked));
   /** What stands here is found again in the tab of its notation. */
   function keep() {
     written[state.notation] = {
@@ -139,6 +159,7 @@ export function mountGrammar({ element, server }) {
     folder.setAttribute("aria-expanded", String(!panel.hidden));
     if (shown === "samples") samples.ask();
     if (shown === "words") words.ask();
+    if (shown === "syntax") syntax.ask();
     if (shown === "find") search.ask();
     if (shown === "change") change.ask();
   }
@@ -194,6 +215,7 @@ export function mountGrammar({ element, server }) {
   };
   const outline = createOutline(find(".outline"), (count) => mark("rules", count ? String(count) : "", "quiet"));
   const words = createWordList(find("#wb-sec-words"), server, editor);
+  const syntax = createSyntaxCard(find("#wb-sec-syntax"), server, editor);
   const samples = createSampleList(find("#wb-sec-samples"), server, (added) => tests.put(added));
   const change = createChangeList(
     find("#wb-sec-change"),
@@ -204,7 +226,7 @@ export function mountGrammar({ element, server }) {
         "change",
         gained || lost ? [gained && "+", lost && "−"].filter(Boolean).join(" ") : "",
         "warn",
-        ` ${[gained && "a text came in", lost && "a text went out"].filter(Boolean).join(", ")}`,
+        ` ${[gained && "gained a text", lost && "lost a text"].filter(Boolean).join(", ")}`,
       );
     },
   );
@@ -228,7 +250,7 @@ export function mountGrammar({ element, server }) {
     note.hidden = !text || state.example.notation !== state.notation;
     if (note.hidden) return;
     if (untouched || !name) {
-      note.textContent = text;
+      note.textContent = note.title = text;
       note.style.minHeight = "";
       return;
     }
@@ -244,30 +266,25 @@ export function mountGrammar({ element, server }) {
     );
   }
 
-  async function compile() {
-    const mine = ++request;
+  function compile() {
     const asked = { ...grammarOf(state), example: exampleNow() };
     tellNote(asked.example);
+    looking.drop();
     emit("compiling");
-    /** @type {Compiled & { fault?: string, failure?: string }} */
-    let answer = { ok: false, ...(await askServer(server.compile_grammar, asked)) };
+    compiling.run(async (ask) => take(asked, { ok: false, ...(await ask(server.compile_grammar, asked)) }));
+  }
+  /** @param {any} asked @param {Compiled & { fault?: string, failure?: string }} answer */
+  function take(asked, answer) {
     if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
-    if (mine !== request) return; // something newer was typed meanwhile
     state.pending = false;
     unread &&= !answer.ok;
     state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer, unread });
     showFacts(answer);
     known = { ...answer, looking: answer.ok };
-    tell(answer.problems);
-    // then that section is shown without a click
-    const must = Boolean(answer.looks || answer.inside) || (!answer.ok && !answer.empty);
-    if (must !== forced) {
-      forced = must;
-      section(must ? "problems" : chosen);
-    }
+    complain(answer);
     if (answer.ok) {
       tests.check();
-      showRules(asked, mine);
+      showRules(asked);
     } else {
       tests.clear();
       if (unread) outline.show({});
@@ -276,7 +293,7 @@ export function mountGrammar({ element, server }) {
     if (answer.ok && !panel.querySelector("#wb-sec-samples").hidden) samples.ask();
     if (answer.ok && !panel.querySelector("#wb-sec-words").hidden) words.ask();
     if (!panel.querySelector("#wb-sec-find").hidden) search.ask();
-    lookCloser.later(asked, mine);
+    if (answer.ok) lookCloser(asked);
   }
   const compileSoon = debounce(100, compile);
 
@@ -285,38 +302,46 @@ export function mountGrammar({ element, server }) {
   /** Say what is wrong, in the list and in the text. */
   function tell(list, more = {}) {
     known = { ...known, ...more, problems: list };
-    editor.problems(list);
-    machine.problems(list);
-    problems.show(known);
+    const shown = quiet.shown(list);
+    editor.problems(shown);
+    machine.problems(shown);
+    problems.show({ ...known, problems: shown, held: quiet.held, speak: quiet.speak });
+    return shown.length;
+  }
+  /** Say why a text is no grammar, and show that section without a click. */
+  function complain(answer) {
+    const count = tell(answer.problems) + (answer.failure ? 1 : 0);
+    if (!answer.ok) {
+      verdict.className = count ? "verdict no" : "verdict quiet";
+      verdict.textContent = count ? `✗ ${several(count, "problem")}` : answer.problems.length ? "unfinished rule" : "";
+    }
+    const isBroken = !answer.ok && !answer.empty && (count > 0 || forced);
+    // who writes with the syntax card keeps it: the editor and the verdict show the problems too
+    const must = Boolean(answer.looks || answer.inside) || (isBroken && chosen !== "syntax");
+    if (must !== forced) {
+      forced = must;
+      section(must ? "problems" : chosen);
+    }
   }
 
-  async function showRules(asked, mine) {
-    if (!notations[asked.notation].rules) {
-      outline.show({});
-      return;
-    }
-    const answer = await askServer(server.outline_rules, asked);
-    if (mine === request && answer.ok) outline.show(answer);
-  }
+  const showRules = (asked) =>
+    outlining.run(async (ask) => {
+      const answer = notations[asked.notation].rules ? await ask(server.outline_rules, asked) : { ok: true };
+      if (answer.ok) outline.show(answer);
+    });
 
   /** What takes longer, asked once nothing is typed for a while: the first mask, all of the advice. */
-  const lookCloser = {
-    later(asked, mine) {
-      clearTimeout(looking);
-      if (state.compiled.ok) looking = setTimeout(() => this.now(asked, mine), LINT_AFTER);
-    },
-    async now(asked, mine) {
-      const mask = await askServer(server.time_mask, asked);
-      if (mine !== request) return;
+  const lookCloser = (asked) =>
+    looking.run(async (ask, wait) => {
+      await wait(sleep(LINT_AFTER));
+      const mask = await ask(server.time_mask, asked);
       phases([...state.compiled.phases, ...(mask.phases ?? [])]);
-      const lint = await askServer(server.lint_grammar, asked);
-      if (mine !== request) return;
+      const lint = await ask(server.lint_grammar, asked);
       const found = lint.ok ? lint.problems : state.compiled.problems;
       tell([...(mask.problems ?? []), ...found], { looking: false, searched: lint.searched });
       emit("linted", found);
       change.ask();
-    },
-  };
+    });
 
   function showFacts(answer) {
     facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
@@ -326,11 +351,6 @@ export function mountGrammar({ element, server }) {
       verdict.className = "verdict good";
       const time = `${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
       verdict.replaceChildren("✓", el("span", { class: "ms" }, ` ${time}`));
-    } else {
-      verdict.className = "verdict no";
-      verdict.textContent = answer.empty
-        ? ""
-        : `✗ ${answer.problems.length < 2 ? "1 problem" : `${answer.problems.length} problems`}`;
     }
   }
 
@@ -347,15 +367,21 @@ export function mountGrammar({ element, server }) {
     editor.replace(points.join(""));
   }
 
+  createSplitters(element.querySelector(".card"));
+
   // -- the page ------------------------------------------------------------------------------------
   on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, start: example.start, style: example.style || "" });
+    Object.assign(state, { text, start: example.start, options: example.options ?? {} });
+    unread = true;
+    facts.replaceChildren();
+    verdict.replaceChildren();
     use(example.notation);
     tellNote(true);
     prompt.open(example);
     editor.set(text, example.notation);
     machine.show(text);
+    state.own = false;
     tests.open(example);
     samples.open();
     change.from(
@@ -367,7 +393,7 @@ export function mountGrammar({ element, server }) {
   });
   on("switch", (notation) => {
     // what stands here is of another notation
-    Object.assign(state, { style: notations[notation].begin.style || "", start: "start" });
+    Object.assign(state, { options: notations[notation].begin.options ?? {}, start: "start" });
     use(notation);
     prompt.follow();
     editor.notation(notation);
@@ -383,7 +409,7 @@ export function mountGrammar({ element, server }) {
   on("focus editor", (how) => {
     if (machine.focus()) return;
     editor.area.focus();
-    if (how?.select) editor.area.select();
+    if (how?.end) editor.area.setSelectionRange(editor.area.value.length, editor.area.value.length);
   });
   on("rewrite", (wanted) => {
     editor.replace(wanted.text);

@@ -4,9 +4,11 @@
 import { createCamera } from "./camera.js";
 import { targetOf } from "./dom.js";
 import { createDrag, createGlide } from "./drag.js";
+import { drawFlags, markTaken } from "./flags.js";
+import { createOverview } from "./overview.js";
 import { emit } from "./state.js";
 
-/** @import { Picture, Step, Turn } from "./wire" */
+/** @import { Flags, FlagSegment, Picture, Step, Turn } from "./wire" */
 
 const NS = "http://www.w3.org/2000/svg";
 let made = 0;
@@ -53,17 +55,26 @@ export function passedBy(record, step, atEnd = false) {
 }
 
 /** @param {HTMLElement} box @param {(state: string) => void} picked
-    @param {{ edge?: (index: number) => void, camera?: object, machine?: (() => string) | null }} [doors] */
-export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: looks = {}, machine = null } = {}) {
+    @param {{ edge?: (index: number) => void, flag?: (segment: FlagSegment) => void, camera?: object,
+      machine?: (() => string) | null }} [doors] */
+export function createGraph(
+  box,
+  picked,
+  { edge: pickedEdge = () => {}, flag: pickedFlag = () => {}, camera: looks = {}, machine = null } = {},
+) {
   const canvas = box.querySelector(".canvas"),
     prefix = `g${++made}-`;
   let picture = /** @type {any} */ (null),
     svg = /** @type {any} */ (null),
     chosen = null,
-    lit = [];
+    lit = [],
+    flags = /** @type {Flags | null} */ (null),
+    layer = /** @type {Element | null} */ (null); // the flags as drawn
   const drag = createDrag(machine),
     glide = createGlide();
-  const camera = createCamera(box, tapped, { ...looks, grab: drag.grab });
+  // a figure of a lesson is small
+  const overview = machine && createOverview(box, (x, y) => camera.goTo(x, y));
+  const camera = createCamera(box, tapped, { ...looks, grab: drag.grab, seen: (view) => overview?.see(view) });
   const fit = () => {
     drag.reset();
     camera.fit();
@@ -73,12 +84,11 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
   const stateOf = (node) => node.dataset.id.replace(/^state-/, "");
   const edgeOf = (group) => Number(group.dataset.id?.slice(5) ?? -1);
   /** The edges whose label this is; a label may belong to several. */
-  const labelled = (group) => group.dataset.edges.split(" ").map(Number);
+  const labelled = (group) => (group.dataset.edges ?? "-1").split(" ").map(Number);
   const labelsOf = (index) => canvas.querySelectorAll(`[data-edges~="${index}"]`);
 
   /** The arrow into the first state; Graphviz would need a node and a rank for it. */
   function markStart(home) {
-    if (svg.matches(".fan")) return home;
     for (const node of svg.querySelectorAll(svg.matches(".lanes") ? ".node.rule, .node.initial" : ".node.initial")) {
       const rings = [...node.querySelectorAll("ellipse")];
       if (!rings.length) continue;
@@ -133,6 +143,11 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
     }
     if (group.matches(".node")) {
       if (group.dataset.id) pick(stateOf(group));
+    } else if (group.matches(".segment")) {
+      pick(null);
+      group.classList.add("picked");
+      const [flag, part] = group.dataset.flag.split(" ").map(Number);
+      pickedFlag(/** @type {Flags} */ (flags).flags[flag].segments[part]);
     } else if (group.matches(".label")) {
       pick(null);
       group.classList.add("picked");
@@ -241,6 +256,16 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
       dot.setAttribute(name, value);
     line.parentNode.append(dot);
     lit.push([dot, ""]);
+    badge(at.x, at.y + 17, state);
+  }
+  /** The number of the current state where it is not drawn itself. */
+  function badge(x, y, state) {
+    const text = document.createElementNS(NS, "text");
+    for (const [name, value] of Object.entries({ x, y, class: "badge", "text-anchor": "middle", "font-size": 10 }))
+      text.setAttribute(name, String(value));
+    text.textContent = state;
+    svg.querySelector("g").append(text);
+    lit.push([text, ""]);
   }
   function mark(found, name) {
     if (!found) return;
@@ -280,13 +305,18 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
       const loop = inEdge && picture.edges[Number(place.slice(5))];
       if (loop && !index && loop.source !== loop.target) bead(Number(place.slice(5)), state);
       if (loop && loop.source === loop.target) {
-        mark(element(`state-${loop.source}`), "now");
-        found ??= element(`state-${loop.source}`);
+        const round = element(`state-${loop.source}`);
+        mark(round, "now");
+        found ??= round;
+        const ring = round?.querySelector("ellipse");
+        if (ring && state !== loop.source)
+          badge(number(ring, "cx"), number(ring, "cy") + number(ring, "ry") + 11, state);
       }
       found ??= shown;
     });
-    if (picture.landings) lightToken(path, effect);
-    else lightWay(path, over, effect);
+    overview?.mark(found);
+    lightWay(path, over, effect);
+    if (layer && path.length > 1) markTaken(layer, /** @type {Flags} */ (flags), path[path.length - 1], effect);
     const last = path.length > 1 && path[path.length - 1][0];
     if (fails) mark(element(shownAt(last || standing[0])), "fail");
     if (last && last !== standing[0]) {
@@ -333,17 +363,6 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
       const index = between(drawn[i], drawn[i + 1], over, effect);
       if (index !== undefined) markEdge(index);
     }
-  }
-  /** In a picture of what may be read in one state: the edge of the token that was taken. */
-  function lightToken(path, effect) {
-    if (path.length < 2) return;
-    const [end, ...others] = path[path.length - 1];
-    const leads = (to) =>
-      Object.keys(picture.landings).filter((index) => picture.landings[index].some((each) => to.includes(each)));
-    const first = leads([end]),
-      found = first.length ? first : leads(others);
-    const index = found.find((each) => picture.edges[each].mark === effect) ?? found[0];
-    if (index !== undefined) markEdge(index);
   }
   /** The calls on the stack: states that wait, and a line from each call to the lane of its rule. */
   function lightStack(boxes) {
@@ -428,12 +447,26 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
     return found.sort((a, b) => rank(a) - rank(b))[0]?.index;
   }
 
+  function dropFlags() {
+    layer?.remove();
+    layer = flags = null;
+    for (const marked of canvas.querySelectorAll(".landing, .ahead")) marked.classList.remove("landing", "ahead");
+  }
+
   return {
+    /** Draw the tokens that may follow over the picture, instead of those before; null draws none.
+        @param {Flags | null} next */
+    flags(next) {
+      dropFlags();
+      if (!next || !svg || !picture) return;
+      flags = next;
+      layer = drawFlags(svg, picture, next, { element, labels: (index) => labelsOf(index)[0] });
+    },
     /** Show a record; ``at`` is the state it opens at. */
     show(next, at = "") {
       picture = next;
       lit = [];
-      chosen = null;
+      chosen = layer = flags = null;
       box.removeAttribute("aria-activedescendant");
       glide.end();
       const old = svg,
@@ -448,6 +481,7 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
         setTimeout(() => old.remove(), 160);
       }
       if (!svg) {
+        overview?.open(null);
         camera.close();
         return;
       }
@@ -459,10 +493,13 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
       const first =
         element(next.where[at || next.centre]) ||
         element(`state-${(next.states.find((each) => each.kinds.includes("initial")) || next.states[0])?.id}`);
-      camera.open(svg, wide ? home : markStart(home), {
+      const frame = wide ? home : markStart(home);
+      overview?.open(svg, frame);
+      camera.open(svg, frame, {
         centre: first,
         wide,
         at: at || next.centre ? 0.5 : 0.12,
+        clip: machine?.() !== "together",
         ...next.opening,
       });
       prepare();
@@ -471,6 +508,11 @@ export function createGraph(box, picked, { edge: pickedEdge = () => {}, camera: 
     },
     light,
     pick,
+    /** The number of the edge that an element belongs to, itself or its label; −1 for none. */
+    edgeAt: (element) => {
+      const group = element.closest(".edge, .label:not(.segment)");
+      return !group ? -1 : group.matches(".edge") ? edgeOf(group) : labelled(group)[0];
+    },
     /** Whether a state is in the picture, itself or inside an edge. */
     has: (state) => Boolean(element(shownAt(state))),
     follow: (state, smooth) => {

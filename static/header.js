@@ -1,8 +1,19 @@
 /* The header and the footer: example, view, theme, help, the model that runs, the introduction and the links. */
 
-import { createDialog, createMenu, el, isTyping, markChosen, roving, showNotice, toggleTheme } from "./dom.js";
+import { createLatest, sleep } from "./ask.js";
+import {
+  createDialog,
+  createMenu,
+  createToolbar,
+  el,
+  isTyping,
+  markChosen,
+  roving,
+  showNotice,
+  toggleTheme,
+} from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
-import { askServer, emit, grammarKey, on, reportCompiling, state } from "./state.js";
+import { emit, grammarKey, on, reportCompiling, state, TABS } from "./state.js";
 import { saved } from "./storage.js";
 import { linkedWork, shareWork } from "./work.js";
 
@@ -42,8 +53,8 @@ export function createModelMenu(box, server) {
     input = form.querySelector("input");
   const sheet = createMenu(box),
     token = ownerToken();
-  let asking = 0,
-    answered = 0;
+  const looking = createLatest(),
+    opening = createLatest();
 
   function draw(answer) {
     button.className = `model ${answer.state}`;
@@ -83,23 +94,22 @@ export function createModelMenu(box, server) {
     name.textContent = fault;
   }
 
-  async function look() {
-    const mine = ++asking;
-    const answer = await askServer(server.model_state, {});
-    answered = mine;
-    if (mine !== asking) return;
-    if (answer.fault) {
-      fail(answer.fault);
-      return;
-    }
-    draw(answer);
-    emit("model", { ...answer, name: state.model });
-    reportCompiling(answer.compiling);
-    if (answer.state === "loading" || answer.compiling)
-      setTimeout(() => {
-        if (mine === asking) look();
-      }, 700);
-  }
+  /** Ask for the state of the model, and again while it is loaded or kernels are compiled. */
+  const look = () =>
+    looking.run(async (ask, wait) => {
+      for (let isReady = false; !isReady; ) {
+        const answer = await ask(server.model_state, {});
+        if (answer.fault) {
+          fail(answer.fault);
+          return;
+        }
+        draw(answer);
+        emit("model", { ...answer, name: state.model });
+        reportCompiling(answer.compiling);
+        isReady = answer.state !== "loading" && !answer.compiling;
+        if (!isReady) await wait(sleep(700));
+      }
+    });
 
   /** Another model: other tokens, so everything drawn or decoded over tokens is another. */
   function choose(wanted) {
@@ -110,17 +120,19 @@ export function createModelMenu(box, server) {
     emit("compile now");
   }
 
-  form.addEventListener("submit", async (event) => {
+  form.addEventListener("submit", (event) => {
     event.preventDefault();
     const wanted = input.value.trim();
     if (!wanted) return;
-    const answer = await askServer(server.open_model, { model: "", name: wanted, token });
-    if (answer.fault) fail(answer.fault);
-    else choose(answer.name);
+    opening.run(async (ask) => {
+      const answer = await ask(server.open_model, { model: "", name: wanted, token });
+      if (answer.fault) fail(answer.fault);
+      else choose(answer.name);
+    });
   });
   on("ready", look);
   on("slow answer", () => {
-    if (answered === asking) look();
+    if (!looking.waits) look();
   });
   on("busy", (waiting) =>
     showNotice(
@@ -130,8 +142,8 @@ export function createModelMenu(box, server) {
 }
 
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of
-   the example and runs the model again, so that the picture, the rings and the perplexity change; the same button
-   undoes it. */
+   the example and runs the model again: the first token that differs from the run before is selected. The same button
+   restores the example and its run. */
 
 export function createIntro(box) {
   const line = box.querySelector("p"),
@@ -140,8 +152,8 @@ export function createIntro(box) {
   const WHAT = "A grammar decides which tokens a language model may write. ";
   const OWN = {
     notation: "regex",
-    text: "(I think|Surely) it is (red|green|blue), because [a-z ]{5,40}\\.",
-    prompt: "What colour is it? ",
+    text: "(- [A-Za-z ]{3,24}\\n){3}",
+    prompt: "A shopping list:\n",
     from: "own",
   };
   /** What to do next, by whether a finished run is on the page. */
@@ -179,14 +191,14 @@ export function createIntro(box) {
     broken = broken ? null : example;
     const text = (broken ? brokenText() : example.text).trimEnd(),
       piece = example.breaks[broken ? 1 : 0];
-    emit("rewrite", { text, run: true });
+    emit("rewrite", { text, run: Boolean(broken), restore: !broken });
     const start = [...text.slice(0, example.text.indexOf(example.breaks[0]))].length;
     emit("place", { start, end: start + [...piece].length }); // select the piece that changed
     show();
   });
   own.addEventListener("click", () => {
     emit("open", OWN);
-    emit("focus editor", { select: true });
+    emit("focus editor", { end: true });
   });
   box.querySelector(".lessons").addEventListener("click", () => emit("look", "learn"));
   box.querySelector(".away").addEventListener("click", () => {
@@ -226,15 +238,7 @@ export function mountHeader({ element, props, server }) {
   const groups = new Map();
   page.gallery.forEach((example, index) => {
     if (!groups.has(example.group)) groups.set(example.group, []);
-    groups
-      .get(example.group)
-      .push(
-        el(
-          "option",
-          { value: String(index) },
-          example.title + (example.refused ? ` · ${example.refused} refused` : ""),
-        ),
-      );
+    groups.get(example.group).push(el("option", { value: String(index) }, example.title));
   });
   /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
   const other = el("option", { value: "", hidden: true }, "Your own");
@@ -257,19 +261,19 @@ export function mountHeader({ element, props, server }) {
     picker.value = "";
   };
 
-  let opening = 0;
-  async function open(index, first) {
-    const { name } = page.gallery[index],
-      mine = ++opening;
+  const opening = createLatest();
+  function open(index, first) {
+    const { name } = page.gallery[index];
     picker.value = String(index);
-    const example = name === page.first.name ? page.first : await askServer(server.open_example, { name });
-    if (mine !== opening) return; // another was chosen meanwhile
-    if (example.fault) {
-      showNotice(example.fault);
-      return;
-    }
-    state.example = { ...example, first: Boolean(first) };
-    emit("example", state.example);
+    opening.run(async (ask) => {
+      const example = name === page.first.name ? page.first : await ask(server.open_example, { name });
+      if (example.fault) {
+        showNotice(example.fault);
+        return;
+      }
+      state.example = { ...example, first: Boolean(first) };
+      emit("example", state.example);
+    });
   }
   picker.addEventListener("change", () => {
     if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
@@ -278,6 +282,11 @@ export function mountHeader({ element, props, server }) {
   // an answer to an exercise keeps the exercise's title
   for (const event of ["typed", "switch"])
     on(event, () => call((state.example?.exercise && state.example.title) || "Your own"));
+  // the text of an example, also after changes that were undone
+  on("compiled", ({ example }) => {
+    const index = page.gallery.findIndex(({ name }) => name === example);
+    if (index >= 0) picker.value = String(index);
+  });
 
   theme.addEventListener("click", toggleTheme);
   const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");
@@ -387,9 +396,12 @@ export function mountHeader({ element, props, server }) {
 
   createModelMenu(find(".models"), server);
   createIntro(find(".intro"));
+  createToolbar(box, "Page", ".menu > button, .share, .theme, .helpbutton");
+  createToolbar(find(".intro"), "First steps", "button");
 
   /** Open a grammar that is not in the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
+    opening.drop();
     call(example.title);
     state.example = example;
     look("workbench");
@@ -402,7 +414,7 @@ export function mountHeader({ element, props, server }) {
       title: "Your own",
       note: "",
       start: "start",
-      style: "",
+      options: {},
       prompt: "",
       system: null,
       tests: [],
@@ -420,7 +432,7 @@ export function mountHeader({ element, props, server }) {
       return;
     }
     const wanted = page.gallery.findIndex((example) => example.name === asked.get("example"));
-    state.tab = asked.get("tab") || state.tab;
+    state.tab = TABS.find((tab) => tab === asked.get("tab")) ?? state.tab;
     if (page.gallery.length) open(Math.max(0, wanted), true);
   });
   state.view = null;
@@ -444,13 +456,16 @@ export function mountFooter({ element, props, server }) {
   });
   find(".learn").addEventListener("click", () => emit("look", "learn"));
   find(".keys").addEventListener("click", () => emit("help"));
-  find(".about").addEventListener("click", async () => {
+  const latest = createLatest();
+  find(".about").addEventListener("click", () => {
     open();
-    const answer = await askServer(server.about, {});
+    latest.run(async (ask) => fill(await ask(server.about, {})));
+  });
+  function fill(answer) {
     const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
     sheet
       .querySelector(".versions")
       .replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
     sheet.querySelector(".limits").replaceChildren(...list(answer.limits));
-  });
+  }
 }

@@ -2,8 +2,10 @@
    the likeliest allowed tokens, each with its probability before the mask and after it; a search over the vocabulary.
    Makes no requests itself: it offers only the actions its caller passes. */
 
+import { createLatest } from "./ask.js";
 import { debounce, el } from "./dom.js";
 import { shades } from "./measures.js";
+import { stageTable } from "./stages.js";
 import { formatBits, formatNumber, formatPercent, glyphs } from "./tokens.js";
 
 /* A search over the vocabulary: a typed text becomes rows of tokens, allowed or not, with both probabilities. */
@@ -29,29 +31,26 @@ export function createTokenSearch(box, doors) {
     found,
     said,
   );
-  let asked = 0,
-    taken = null;
+  const latest = createLatest({ subject: () => input.value });
+  let taken = null;
 
   const say = (text) => {
     said.textContent = text;
     said.hidden = !text;
   };
   function clear() {
-    asked++;
+    latest.drop();
     found.replaceChildren();
     found.hidden = true;
     say("");
   }
 
-  async function look() {
+  function look() {
     const query = input.value;
-    if (!query) {
-      clear();
-      return;
-    }
-    const mine = ++asked;
-    const answer = await doors.find(query);
-    if (mine !== asked || !answer) return;
+    if (query) latest.run(async (ask) => show(await doors.find(ask, query)));
+    else clear();
+  }
+  function show(answer) {
     if (answer.why || answer.fault) {
       clear();
       say(answer.why || answer.fault);
@@ -228,33 +227,34 @@ export function createInspector(box, doors = {}) {
   const facts = el("div", { class: "tokenfacts" }),
     wanted = list("Model's choices", "wanted"),
     may = list("Allowed tokens", "may"),
+    staged = el("div", { class: "stagebox", hidden: true }),
     why = el("div", { class: "whybox", hidden: true });
-  box.replaceChildren(facts, wanted.box, may.box, why);
+  box.replaceChildren(facts, wanted.box, may.box, staged, why);
   const search =
     doors.find && createTokenSearch
       ? createTokenSearch(may.box, {
           row,
-          find: (query) => doors.find(shown.index, query),
+          find: (ask, query) => doors.find(ask, shown.index, query),
           choose: (candidate) => choose(candidate),
-          explain,
+          explain: explainer(),
         })
       : null;
   /** @type {{ record: any, index: number }} */
   let shown = { record: null, index: -1 };
-  let asked = 0;
+  const reasons = createLatest(),
+    explain = explainer();
 
   const actOf = (candidate) => {
     if (!candidate.ok) return doors.why ? () => choose(candidate) : null;
-    return doors.take && candidate.id !== shown.record.id ? () => choose(candidate) : null;
+    const takes = doors.take && shown.record.read !== "alone" && candidate.id !== shown.record.id;
+    return takes ? () => choose(candidate) : null;
   };
-  async function choose(candidate) {
-    if (candidate.ok) {
-      doors.take?.(shown.index, candidate);
-      return;
-    }
-    const mine = ++asked;
-    const panel = await doors.why?.(shown.index, candidate);
-    if (mine !== asked || !panel) return;
+  function choose(candidate) {
+    if (candidate.ok) doors.take?.(shown.index, candidate);
+    else reasons.run(async (ask) => showWhy(candidate, await doors.why?.(ask, shown.index, candidate)));
+  }
+  function showWhy(candidate, panel) {
+    if (!panel) return;
     const close = el(
       "button",
       { type: "button", class: "bare", "aria-label": "Close", onclick: () => quiet(true) },
@@ -268,8 +268,8 @@ export function createInspector(box, doors = {}) {
     why.scrollIntoView({ block: "nearest" });
   }
   function quiet(told) {
-    asked++;
-    if (!why.hidden && told) doors.why?.(shown.index, null);
+    reasons.drop();
+    if (!why.hidden && told) doors.unlit?.();
     why.hidden = true;
     why.replaceChildren();
   }
@@ -280,18 +280,20 @@ export function createInspector(box, doors = {}) {
       .split(/`(.)`/u)
       .map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
 
-  /** Short reasons next to the struck tokens of a list, when they arrive. */
-  async function explain(rows, candidates) {
-    const struck = candidates.filter((candidate) => !candidate.ok);
-    if (!struck.length || !doors.explain) return;
-    const notes = await doors.explain(shown.index, struck);
-    const cells = [...rows.querySelectorAll(".cand.x .w")];
-    struck.forEach((_, i) => {
-      if (notes?.[i] && cells[i]?.isConnected) {
-        cells[i].replaceChildren(...note(notes[i]));
-        cells[i].title = notes[i].replaceAll("`", "");
-      }
-    });
+  /** A function that puts short reasons next to the struck tokens of a list, when they arrive. */
+  function explainer() {
+    const latest = createLatest();
+    return (rows, candidates) =>
+      latest.run(async (ask) => {
+        const struck = candidates.filter((candidate) => !candidate.ok);
+        const notes = struck.length ? await doors.explain?.(ask, shown.index, struck) : null;
+        const cells = [...rows.querySelectorAll(".cand.x .w")];
+        for (const [i, text] of (notes ?? []).entries()) {
+          if (!text || !cells[i]) continue;
+          cells[i].replaceChildren(...note(text));
+          cells[i].title = text.replaceAll("`", "");
+        }
+      });
   }
 
   function two(name, before, after, title) {
@@ -315,8 +317,9 @@ export function createInspector(box, doors = {}) {
   function tell(record, index) {
     const taken = record.k !== "turn",
       body = el("tbody");
+    const verdict = { refused: " · refused", alone: " · after a refused token" }[record.read];
     const title = taken
-      ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, glyphs(record.token)))
+      ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, glyphs(record.token)), verdict ?? "")
       : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
     if (taken)
       body.append(
@@ -403,8 +406,9 @@ export function createInspector(box, doors = {}) {
           ),
         ),
       );
-    const acts = el("div", { class: "row acts" });
-    if (taken && doors.rewind)
+    const acts = el("div", { class: "row acts" }),
+      goes = taken && record.read !== "alone";
+    if (goes && doors.rewind)
       acts.append(
         el(
           "button",
@@ -416,7 +420,7 @@ export function createInspector(box, doors = {}) {
           "Rewind to here",
         ),
       );
-    if (taken && doors.again)
+    if (goes && doors.again)
       acts.append(
         el(
           "button",
@@ -453,7 +457,11 @@ export function createInspector(box, doors = {}) {
       );
       part.rows.replaceChildren(...rows, ...rest(record, kind, listed));
     }
+    const table = stageTable(record);
+    staged.hidden = !table;
+    staged.replaceChildren(...(table ?? []));
     explain(wanted.rows, record.wanted.slice(0, most));
+    if (record.read === "refused") choose({ ...record.token, id: record.id, ok: false });
     search?.moved(record);
   }
 

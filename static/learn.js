@@ -1,9 +1,11 @@
 /* The lessons: a list of them on the left, one step at a time on the right, with its address and its questions. */
 
+import { createLatest } from "./ask.js";
 import { el, isTyping, printAlone, roving } from "./dom.js";
 import { createFilm } from "./film.js";
+import { createFullScreen } from "./full-screen.js";
 import { colour } from "./notations.js";
-import { askServer, emit, on, onBegun, state } from "./state.js";
+import { emit, on, onBegun, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Context } from "./wire" */
@@ -27,6 +29,11 @@ export function createQuiz(question, ask, solved, { checked, done }) {
     },
   });
   const button = el("button", { type: "submit", class: "primary" }, "Check");
+  const latest = createLatest({
+    busy: (waiting) => {
+      button.disabled = waiting;
+    },
+  });
   let read;
 
   if (question.form === "several") {
@@ -79,10 +86,8 @@ export function createQuiz(question, ask, solved, { checked, done }) {
   form.append(reply);
   if (solved) reply.append(el("p", { class: "good" }, "✓ You have answered this one."));
 
-  async function check() {
-    button.disabled = true;
-    const answer = await askServer(ask, { answer: read() });
-    button.disabled = false;
+  const check = () => latest.run(async (request) => tell(await request(ask, { answer: read() })));
+  function tell(answer) {
     if (answer.fault || !answer.ok) {
       reply.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
       return;
@@ -154,6 +159,8 @@ export function mountLearn({ element, server }) {
           {
             type: "button",
             "aria-current": lesson?.name === each.name ? "page" : null,
+            "aria-busy": requested === each.name ? "true" : null,
+            "data-lesson": each.name,
             onclick: () => open(each.name, 0),
           },
           el("span", { class: "n" }, String(lessons.indexOf(each) + 1)),
@@ -170,6 +177,7 @@ export function mountLearn({ element, server }) {
       );
     };
     const of = (title) => lessons.filter((each) => each.shelf === title);
+    const focused = document.activeElement?.closest(".shelves [data-lesson]")?.dataset.lesson;
     shelf.replaceChildren(
       ...shelves.map((title, i) =>
         el(
@@ -188,13 +196,14 @@ export function mountLearn({ element, server }) {
           ...of(title).map((each) =>
             el(
               "option",
-              { value: each.name, selected: lesson?.name === each.name },
+              { value: each.name, selected: (requested || lesson?.name) === each.name },
               `${lessons.indexOf(each) + 1}  ${each.title} ${progressOf(each).text}`,
             ),
           ),
         ),
       ),
     );
+    if (focused) shelf.querySelector(`[data-lesson="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     const here = shelf.querySelector("[aria-current]"),
       box = element.querySelector(".shelf");
     if (
@@ -320,13 +329,14 @@ export function mountLearn({ element, server }) {
   }
   /** The elements of a step, and its film if it has one. */
   function leaf(number) {
-    const one = lesson.pages[number],
-      asked = (question) => (sent) => server[question]({ ...sent, lesson: lesson.name, step: number });
+    const { name, pages } = lesson,
+      one = pages[number],
+      asked = (question) => (sent) => server[question]({ ...sent, lesson: name, step: number });
     const about = given(one),
       made = one.figure
         ? createFilm(asked("lesson_figure"), one.caption, {
             framed: about.light,
-            why: one.explained ? (sent) => askServer(asked("lesson_why"), sent) : undefined,
+            why: one.explained ? asked("lesson_why") : undefined,
           })
         : null;
     const opens =
@@ -349,7 +359,7 @@ export function mountLearn({ element, server }) {
       el("p", { class: "source quiet" }, "Source: ", one.source),
       opens,
     );
-    const solved = isDone(lesson.name, number);
+    const solved = isDone(name, number);
     let table = one.table && worked(one.table, solved || !one.question);
     function uncover() {
       if (one.table?.hidden.length) {
@@ -362,7 +372,7 @@ export function mountLearn({ element, server }) {
       one.question &&
       createQuiz(one.question, asked("lesson_answer"), solved, {
         checked: uncover,
-        done: () => tick(lesson.name, number),
+        done: () => tick(name, number),
       });
     const right = el("div", { class: "shown" }, made?.figure ?? null, table ?? null, made || one.table ? null : quiz);
     return {
@@ -381,6 +391,28 @@ export function mountLearn({ element, server }) {
       button.tabIndex = number === step ? 0 : -1;
     }
   }
+  const present = el(
+    "button",
+    {
+      type: "button",
+      class: "present",
+      "data-leave": "Leave (Esc)",
+      title: "Show the lesson in full screen, one step at a time; the arrow keys go on, Esc leaves",
+    },
+    "Present",
+  );
+  createFullScreen(page, present, {
+    key: (event) => presented(event.key),
+    changed: () => show(".present"),
+  });
+  /** A key while a lesson is presented: the figure's frames, then the next step. */
+  function presented(key) {
+    const by = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 }[key];
+    if (!by) return false;
+    if (!film?.step(by)) turn(step + by, "h3");
+    return true;
+  }
+  const figures = createLatest({ busy: (waiting) => page.classList.toggle("loading", waiting) });
   function show(focus) {
     const one = leaf(step),
       last = lesson.pages.length - 1,
@@ -418,8 +450,18 @@ export function mountLearn({ element, server }) {
         "header",
         { class: "head" },
         el("div", {}, el("h2", { tabindex: "-1" }, lesson.title), el("p", { class: "aim" }, lesson.aim)),
+        present,
         el("button", { type: "button", class: "print", onclick: () => printLesson("") }, "Print"),
-        el("button", { type: "button", class: "print", onclick: () => printLesson("slides") }, "Slides"),
+        el(
+          "button",
+          {
+            type: "button",
+            class: "print",
+            title: "Print each step on a page of its own, or save the pages as a PDF",
+            onclick: () => printLesson("slides"),
+          },
+          "Print slides",
+        ),
       ),
       steps,
       one.box,
@@ -440,8 +482,8 @@ export function mountLearn({ element, server }) {
     page.querySelector("h3").tabIndex = -1;
     if (focus) page.querySelector(focus)?.focus({ preventScroll: focus !== "h3" });
     // nothing below a figure is seen before the figure has its height: nothing moves
-    page.classList.toggle("loading", Boolean(film));
-    film?.load().finally(() => page.classList.remove("loading"));
+    figures.drop();
+    if (film) figures.run((_ask, wait) => wait(film.load()));
     if (!lesson.pages[step].question) tick(lesson.name, step);
     address();
   }
@@ -453,26 +495,37 @@ export function mountLearn({ element, server }) {
     if (focus === "h3") scrollTo({ top: 0 });
   }
 
+  /** The lesson that is requested, marked in the list until it is there. */
+  let requested = "";
+  const opening = createLatest({
+    busy: (waiting) => {
+      page.setAttribute("aria-busy", String(waiting));
+      if (!waiting) requested = "";
+      list();
+    },
+  });
   /** @param {string} name @param {number} [number] @param {string | null} [focus] */
-  async function open(name, number = 0, focus = null) {
+  function open(name, number = 0, focus = null) {
     if (!lessons.some((each) => each.name === name)) name = lessons[0]?.name;
-    if (lesson?.name !== name) {
-      const answer = await askServer(server.lesson, { lesson: name });
-      if (answer.fault || !answer.ok) {
-        fault(answer.fault || answer.why);
-        return;
+    requested = name;
+    return opening.run(async (ask) => {
+      if (lesson?.name !== name) {
+        const answer = await ask(server.lesson, { lesson: name });
+        if (answer.fault || !answer.ok) {
+          fault(answer.fault || answer.why);
+          return;
+        }
+        lesson = answer;
       }
-      lesson = answer;
-    }
-    step = Math.max(0, Math.min(lesson.pages.length - 1, number));
-    list();
-    show(focus);
-    scrollTo({ top: 0 });
+      step = Math.max(0, Math.min(lesson.pages.length - 1, number));
+      show(focus);
+      scrollTo({ top: 0 });
+    });
   }
   const fault = (why) =>
     page.replaceChildren(
       el("p", { class: "no" }, `✗ ${why}`),
-      el("button", { type: "button", onclick: begin }, "Try again"),
+      el("button", { type: "button", onclick: () => begin() }, "Try again"),
     );
 
   /** A whole lesson on paper, or as slides with one step a page: every step with its figure as it ends. */
@@ -486,12 +539,18 @@ export function mountLearn({ element, server }) {
       ...leaves.map((each) => each.box),
     );
     page.replaceChildren(sheet);
-    await Promise.all(
-      leaves.map(async (each) => {
-        await each.film?.load();
-        each.film?.last();
-      }),
-    );
+    const isReady = await opening.run(async (_ask, wait) => {
+      await wait(
+        Promise.all(
+          leaves.map(async (each) => {
+            await each.film?.load();
+            each.film?.last();
+          }),
+        ),
+      );
+      return true;
+    });
+    if (!isReady) return;
     printAlone(form ? sheet : null);
     show();
   }
@@ -516,25 +575,25 @@ export function mountLearn({ element, server }) {
   }
 
   let begun = false;
-  async function begin() {
-    begun = true;
-    const answer = await askServer(server.lesson_list, {});
-    if (answer.fault || !answer.ok) {
-      begun = false;
-      fault(answer.fault || answer.why);
-      return;
-    }
-    lessons = answer.lessons;
-    const asked = place(),
-      kept = saved.get("lesson at", null);
-    const wanted = asked.get("learn");
-    if (wanted) await open(wanted, Number(asked.get("step") || 1) - 1);
-    else await open(kept?.[0] ?? lessons[0].name, Number(kept?.[1] ?? 0));
-  }
-  on("open lesson", async (name) => {
-    if (!begun) await begin();
-    await open(name, 0, "h2");
-  });
+  /** Ask for the list; then open the lesson that is named, that of the address, or the last one that was read. */
+  const begin = (name = "") =>
+    opening.run(async (ask) => {
+      begun = true;
+      const answer = await ask(server.lesson_list, {});
+      if (answer.fault || !answer.ok) {
+        begun = false;
+        fault(answer.fault || answer.why);
+        return;
+      }
+      lessons = answer.lessons;
+      const asked = place(),
+        [last = lessons[0].name, step = 0] = saved.get("lesson at", null) ?? [];
+      const wanted = asked.get("learn");
+      if (name) open(name, 0, "h2");
+      else if (wanted) open(wanted, Number(asked.get("step") || 1) - 1);
+      else open(last, Number(step));
+    });
+  on("open lesson", (name) => (lessons.length ? open(name, 0, "h2") : begin(name)));
   on("view", (view) => {
     if (view !== "learn") {
       leave();

@@ -1,10 +1,11 @@
 /* The tab of drawn machines: above the editor of its text the drawing, whose script is loaded when the tab is first
    opened. */
 
+import { createLatest } from "./ask.js";
 import { debounce, el, showNotice } from "./dom.js";
 import { late } from "./late.js";
 import { unitsIn } from "./paint.js";
-import { askServer, grammarKey, on, state } from "./state.js";
+import { grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { Servers } from "./wire" */
@@ -39,13 +40,14 @@ export function createMachineTab(card, editor, server) {
       foldText(false);
     }
   }
+  const latest = createLatest({ subject: () => editor.area.value });
   /** A file of JFLAP is put into the editor as text. */
-  async function convert(text) {
-    const answer = await askServer(server.machine_from_file, { text });
-    if (editor.area.value !== text) return;
-    if (answer.ok) editor.write(answer.text.trimEnd());
-    else showNotice(answer.fault || answer.why);
-  }
+  const convert = (text) =>
+    latest.run(async (ask) => {
+      const answer = await ask(server.machine_from_file, { text });
+      if (answer.ok) editor.write(answer.text.trimEnd());
+      else showNotice(answer.fault || answer.why);
+    });
   function show(text, typed = false) {
     if (!isOpen) return;
     if (/^\s*<[\s\S]*<structure\b/.test(text) || /^\s*<structure\b/.test(text)) convert(text);

@@ -206,42 +206,66 @@ function repeated(steps) {
   return found;
 }
 
-/** Where a run sits in a trap: [{from, to, why, rule}], first come first. */
+/** The innermost rule that reads all of these steps; "" for a regex, and where none is known. */
+function sharedRule(steps) {
+  const [first = [], ...others] = spoken(steps).map((step) => step.rules ?? []);
+  let depth = 0;
+  while (depth < first.length && others.every((rules) => rules[depth] === first[depth])) depth++;
+  return first[depth - 1] ?? "";
+}
+
+/** The cycle that a run does not leave at any of these steps; null without one. */
+const sharedLoop = (steps) => (steps.every((step) => step.loop === steps[0].loop) ? (steps[0].loop ?? null) : null);
+
+/** Where a run repeats itself: [{from, to, why, rule, loops}], first come first. */
 function traps(steps) {
   const found = [];
   const covered = (one) => found.some((other) => one.from <= other.to && other.from <= one.to);
   const add = (one, why) => {
-    if (!covered(one)) found.push({ ...one, why, rule: shades.rule(steps[one.from]) });
+    if (covered(one)) return;
+    // the first token of a kind may come before the cycle
+    const enters = sharedLoop(steps.slice(one.from + 1, one.to + 1)) !== null && steps[one.from].loop == null;
+    const from = enters ? one.from + 1 : one.from;
+    const inside = steps.slice(from, one.to + 1);
+    found.push({ ...one, from, why: why(inside), rule: sharedRule(inside), loops: sharedLoop(inside) !== null });
   };
   for (const one of stretches(steps, SAME, kindOf))
-    add(one, `${one.to - one.from + 1} tokens of ${kindOf(steps[one.from])}`);
+    add(one, (inside) => `${inside.length} tokens of ${kindOf(inside[0])}`);
   for (const one of stretches(steps, LOW, (step) =>
     step.loop === null || step.loop === undefined ? "" : `loop ${step.loop}`,
   )) {
     const inside = steps.slice(one.from, one.to + 1),
       taken = inside.reduce((sum, step) => sum + (step.m ?? 20), 0) / inside.length;
     if (taken >= BITS)
-      add(one, `${inside.length} tokens while the mask kept ${formatPercent(2 ** -taken)} of the model's probability`);
+      add(
+        one,
+        () => `${inside.length} tokens while the mask kept ${formatPercent(2 ** -taken)} of the model's probability`,
+      );
   }
   for (const one of repeated(steps))
-    add(one, `the same ${one.period === 1 ? "token" : `${one.period} tokens`} repeated`);
+    add(one, () => `the same ${one.period === 1 ? "token" : `${one.period} tokens`} repeated`);
   return found.sort((a, b) => a.from - b.from);
 }
 
 /** The rule whose text holds a place of a grammar; "" for a regex. */
 function ruleAt(text, start) {
   const before = [...text].slice(0, start).join("");
-  return [...before.matchAll(/([A-Za-z_]\w*)\s*::?=/g)].pop()?.[1] ?? "";
+  return [...before.matchAll(/([A-Za-z_][\w-]*)\s*::?=/g)].pop()?.[1] ?? "";
 }
 
-/** A bound that would end the repetition: a problem with a fix, in the rule that was being read. */
+const BOUND = /\{\d+,\d+\}|~ ?\d+\.\.\d+/; // a repetition with an end
+
+/** A bound that ends the repetition: a problem with such a fix, in the rule or the part that reads all its tokens. */
 function bound(trap, steps, compiled) {
-  const fixes = (compiled?.problems ?? []).filter((problem) => problem.fix);
-  const live = new Set(steps.slice(trap.from, trap.to + 1).flatMap((step) => step.rules ?? []));
+  if (!trap.loops) return null;
+  const inside = spoken(steps.slice(trap.from, trap.to + 1));
+  const reads = (problem, step) =>
+    (step.read_in ?? []).some((part) => problem.start <= part.start && part.end <= problem.end);
   return (
-    fixes.find((problem) => {
+    (compiled?.problems ?? []).find((problem) => {
+      if (!BOUND.test(problem.fix ?? "")) return false;
       const rule = ruleAt(compiled.text, problem.start);
-      return rule ? live.has(rule) : !live.size;
+      return rule ? rule === trap.rule : !trap.rule && inside.every((step) => reads(problem, step));
     }) ?? null
   );
 }
@@ -259,7 +283,7 @@ function lines(found, steps, compiled, doors) {
         { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) },
         `tokens ${trap.from + 1} to ${trap.to + 1}`,
       ),
-      ` stay in a loop${trap.rule ? " of rule " : ""}`,
+      `${trap.loops ? " repeat" : ""}${trap.rule ? " in rule " : ""}`,
       trap.rule ? el("code", {}, trap.rule) : "",
       `: ${trap.why}`,
     );

@@ -75,19 +75,9 @@ const MACHINE = [
   SPACE,
 ];
 
-const LAYOUTS = [
-  ["any", "any blanks"],
-  ["one space", "one space"],
-  ["compact", "no blanks"],
-];
-const CALLS = [
-  ["call", "as calls"],
-  ["json", "as JSON"],
-];
-const named = (styles) => styles.map(([name, label]) => ({ name, label }));
-
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
-    Convert, ``table`` its colours, ``styles`` the names of its layouts, ``tab`` a shorter name of its tab, ``begin``
+    Convert, ``table`` its colours, ``layout`` the option that says how its texts are
+    laid out, with what the page calls its choices, ``tab`` a shorter name of its tab, ``begin``
     what the tab opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
@@ -98,10 +88,12 @@ const OWN = {
   json_schema: {
     one: "a JSON Schema",
     table: JSON_SCHEMA,
-    ask: "White space",
-    styles: named(LAYOUTS),
+    layout: {
+      name: "whitespace",
+      title: "White space: runs and the picture have one space, and tests accept any; other choices are for tests too",
+      labels: { auto: "writes one space", any: "any blanks", "one space": "one space only", compact: "no blanks" },
+    },
     begin: {
-      style: "one space",
       max_tokens: 64,
       text: [
         "{",
@@ -147,8 +139,11 @@ const OWN = {
   dataclass: {
     one: "a Python dataclass",
     table: DATACLASS,
-    ask: "How instances are written",
-    styles: named(CALLS),
+    layout: {
+      name: "style",
+      title: "How instances are written",
+      labels: { call: "as calls", json: "as JSON" },
+    },
     begin: {
       max_tokens: 64,
       text: "@dataclass\nclass Person:\n    name: str\n    age: int\n    tags: list[str]",
@@ -187,14 +182,14 @@ const OWN = {
 };
 
 /** The notations that the server has registered, by name: ``rules`` whether there is an outline of rules; ``written``
-    whether grammars can be converted to it; ``styles`` the layouts of its texts, the default first. */
+    whether grammars can be converted to it; ``choices`` the values of its options, the default first; ``finish``
+    whether its runs must end within their budget by default. */
 export const notations = Object.fromEntries(
   NOTATIONS.map((one) => [
     one.name,
     {
       ...one,
       one: `a ${one.label} grammar`,
-      styles: one.styles.map((name) => ({ name, label: name })),
       table: [SPACE],
       begin: { text: "" },
       ...OWN[one.name],

@@ -1,5 +1,6 @@
 /* The page: its parts, mounted as Gradio brings their skeletons, and the one global object. */
 
+import { passSignals } from "./ask.js";
 import { mountCompare } from "./compare.js";
 import { createConstruction } from "./construction.js";
 import { mountExercise } from "./exercise.js";
@@ -84,3 +85,4 @@ const wb = {
 };
 window.wb = wb;
 watchEventStream();
+passSignals();

@@ -1,10 +1,13 @@
 /* The controls of the run card: its settings, its numbers, its alarms, what the strip and the chart show, its keys, and
    the buttons that walk through a run. */
 
+import { createLatest } from "./ask.js";
 import { chartKinds } from "./chart.js";
-import { copyText, debounce, el, isTyping, radios, roving, svgEl } from "./dom.js";
+import { copyText, debounce, el, isTyping, radios, svgEl } from "./dom.js";
+import { createNumberFields, createTickedRow } from "./fields.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
-import { askServer, emit, grammarKey, on, state } from "./state.js";
+import { createStages } from "./stages.js";
+import { emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, spelledText } from "./tokens.js";
 
@@ -17,7 +20,8 @@ const ICONS = {
   next: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l7 5-7 5z",
 };
-const SLOWEST = 520,
+const CALLOUT = 56, // pixels of the callout under a token
+  SLOWEST = 520,
   FASTEST = 140,
   WHOLE = 15000; // milliseconds a token, and for a whole run
 
@@ -42,7 +46,6 @@ export function createWalk(box, doors) {
       {
         type: "button",
         class: "icon",
-        tabindex: name === "play" ? "0" : "-1",
         "aria-label": title,
         title,
         onclick: act,
@@ -59,9 +62,6 @@ export function createWalk(box, doors) {
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Walk through the run");
   box.replaceChildren(...Object.values(buttons));
-  roving(box, (button) => {
-    for (const each of Object.values(buttons)) each.tabIndex = each === button ? 0 : -1;
-  });
 
   function go(index) {
     halt();
@@ -103,6 +103,8 @@ export function createWalk(box, doors) {
   return {
     toggle,
     halt,
+    /** Go on by a number of tokens, as far as there are any. */
+    by: (count) => go(Math.max(0, Math.min(doors.count() - 1, doors.at() + count))),
     draw() {
       // at either end too they stay: a button that is focused must not vanish from under a finger
       for (const button of Object.values(buttons)) button.disabled = !doors.count();
@@ -135,6 +137,7 @@ function methods(mask, report) {
 function drafting(find, server) {
   const box = find(".drafting"),
     menu = find("select.draft");
+  const latest = createLatest();
   let wanted = "",
     asked = "";
   const show = () => {
@@ -143,19 +146,20 @@ function drafting(find, server) {
   menu.addEventListener("change", () => {
     wanted = menu.value;
   });
-  on("model", async ({ name, models = [] }) => {
+  on("model", ({ name, models = [] }) => {
     const key = JSON.stringify([name, models.map((each) => each.name)]);
     if (key === asked || models.length < 2) return;
     asked = key;
-    const answer = await askServer(server.draft_models, {});
-    if (key !== asked) return;
-    const drafts = answer.ok ? answer.drafts : [];
-    menu.replaceChildren(
-      el("option", { value: "" }, "none"),
-      ...drafts.map((each) => el("option", { value: each.name }, each.title)),
-    );
-    box.hidden = !drafts.length;
-    show();
+    latest.run(async (ask) => {
+      const answer = await ask(server.draft_models, {});
+      const drafts = answer.ok ? answer.drafts : [];
+      menu.replaceChildren(
+        el("option", { value: "" }, "none"),
+        ...drafts.map((each) => el("option", { value: each.name }, each.title)),
+      );
+      box.hidden = !drafts.length;
+      show();
+    });
   });
   return {
     chosen: () => menu.value,
@@ -166,30 +170,24 @@ function drafting(find, server) {
   };
 }
 
-const value = (input, fallback) =>
-  input.value.trim() === "" || Number.isNaN(Number(input.value)) ? fallback : Number(input.value);
-
 /** The free part of a reasoning model: its markers and its budget; off until it is ticked. */
-function reasoning(find) {
+function reasoning(find, fields) {
   const tick = find("input.reasons"),
     box = find(".thinking"),
-    [opening, closing, budget] = ["opening", "closing", "budget"].map((name) => find(`.thinking input.${name}`));
-  const show = () => {
-    box.hidden = !tick.checked;
-  };
-  tick.addEventListener("change", show);
+    [opening, closing] = ["opening", "closing"].map((name) => find(`.thinking input.${name}`));
+  const show = createTickedRow(tick, box, fields);
   return {
     /** Null if it is off. */
     chosen: () =>
       tick.checked
-        ? { opening: opening.value, closing: closing.value || "</think>", budget: Math.max(0, value(budget, 64)) }
+        ? { opening: opening.value, closing: closing.value || "</think>", budget: fields.value("budget") }
         : null,
     choose(part) {
       tick.checked = Boolean(part);
       if (part) {
         opening.value = part.opening;
         closing.value = part.closing;
-        budget.value = String(part.budget);
+        fields.set({ budget: part.budget });
       }
       show();
     },
@@ -267,23 +265,25 @@ function monitors(find) {
   return { chosen: () => menu.value, choose };
 }
 
+const ENDED = "The run ended: ";
 const READING = "Run waits for the grammar, which is being read",
   BROKEN = "Run needs a grammar that can be read: see Problems",
   EMPTY = "Run needs a grammar: write one, or choose an example above";
 
-/** Knobs, numbers and alarms. */
-export function createRunPanel(find, server) {
+/** Knobs, numbers and alarms; `changed()` is called when a field begins or ends to be wrong. */
+export function createRunPanel(find, server, changed) {
+  const fields = createNumberFields(find, changed);
   const mask = find("select.mask"),
     small = find(".smalltokens"),
-    finishes = find(".finishes"),
-    knobs = { temperature: find("input.temperature"), seed: find("input.seed"), max_tokens: find("input.max") };
+    finishes = find(".finishes");
   const stats = find(".stats"),
     outcome = find(".outcome"),
     alarms = find(".alarms");
   const settings = () => ({
-    temperature: value(knobs.temperature, 0.7),
-    seed: value(knobs.seed, 1),
-    max_tokens: value(knobs.max_tokens, 128),
+    temperature: fields.value("temperature"),
+    seed: fields.value("seed"),
+    max_tokens: fields.value("max_tokens"),
+    ...stages.chosen(),
     constraint: mask.value,
     small_tokens: small.checked,
     finish: finishes.checked,
@@ -294,7 +294,8 @@ export function createRunPanel(find, server) {
     ...(hole.chosen() ? { hole: hole.chosen() } : {}),
   });
   const draft = drafting(find, server),
-    free = reasoning(find),
+    free = reasoning(find, fields),
+    stages = createStages(find, fields),
     hole = filling(find),
     watched = monitors(find);
   const deep = find(".deep"),
@@ -317,13 +318,14 @@ export function createRunPanel(find, server) {
 
   /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
   function busy({ running, taking, open, ready }) {
-    const lacking = !state.text.trim() ? EMPTY : state.pending ? READING : BROKEN;
+    const lacking = !state.text.trim() ? EMPTY : state.pending ? READING : BROKEN,
+      wrong = fields.fault();
     for (const go of starts) {
-      go.disabled = running || !ready;
-      go.title = running || ready ? "" : lacking;
+      go.disabled = running || !ready || Boolean(wrong);
+      go.title = wrong || (running || ready ? "" : lacking);
     }
-    buttons.step.disabled = running || taking || (!ready && !open);
-    buttons.goon.disabled = running || taking || !open;
+    buttons.step.disabled = running || taking || (!ready && !open) || Boolean(wrong);
+    buttons.goon.disabled = running || taking || !open || Boolean(wrong);
     buttons.halt.disabled = !running;
     find(".blank p").textContent = ready || running ? BLANK : lacking;
     find(".blank .byhand").hidden = !ready;
@@ -331,14 +333,15 @@ export function createRunPanel(find, server) {
 
   const box = find(".runerr");
   /** Say what went wrong; nothing for nothing. */
-  function fault(message, hint, before = "The run ended: ") {
+  function fault(message, hint, before = ENDED) {
     box.hidden = !message;
-    box.replaceChildren(el("b", {}, before), message + (hint ? ` — ${hint}` : ""));
+    box.replaceChildren(el("b", {}, before || ENDED), message + (hint ? ` — ${hint}` : ""));
   }
 
   function apply(wanted) {
-    for (const [name, input] of Object.entries(knobs))
-      if (Number.isFinite(wanted[name])) input.value = String(wanted[name]);
+    const given = Object.entries(wanted).filter(([, number]) => Number.isFinite(number));
+    fields.set(Object.fromEntries(given));
+    stages.choose(wanted);
     if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
     small.checked = Boolean(wanted.small_tokens);
     finishes.checked = Boolean(wanted.finish);
@@ -348,7 +351,25 @@ export function createRunPanel(find, server) {
     hole.choose(wanted.hole);
     watched.choose(wanted.monitor);
     chosen();
+    summarize();
   }
+
+  /** On the folded options, those that differ from the usual ones. */
+  function summarize() {
+    const { constraint, monitor, small_tokens, reasoning, hole, finish } = settings();
+    find(".optionsfold .chosen").textContent = [
+      constraint === "automaton" ? "" : mask.selectedOptions[0].textContent,
+      monitor,
+      small_tokens ? "small tokens" : "",
+      reasoning ? "reasoning" : "",
+      hole ? "hole" : "",
+      finish ? "must finish" : "",
+    ]
+      .filter(Boolean)
+      .join(" · ");
+  }
+  find(".options").addEventListener("change", summarize);
+  on("compiled", summarize); // a monitor goes with its grammar
 
   function numbers(branch, rate) {
     stats.replaceChildren(
@@ -441,7 +462,7 @@ export function createRunPanel(find, server) {
   /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
   function reserve(box, running) {
     const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
-    const high = `${Math.min(3, Math.max(1, lines)) * 32 + 20}px`;
+    const high = `${Math.min(3, Math.max(1, lines)) * 32 + 14 + CALLOUT}px`;
     box.style.minHeight = box.style.maxHeight = running ? high : "";
   }
 
@@ -449,7 +470,7 @@ export function createRunPanel(find, server) {
     copyText(spelledText(state.steps.map((step) => step.token)), event.target),
   );
   const newSeed = () => {
-    knobs.seed.value = String(settings().seed + 1);
+    fields.set({ seed: settings().seed + 1 });
   };
   return {
     buttons,
@@ -458,6 +479,10 @@ export function createRunPanel(find, server) {
     settings,
     apply,
     numbers,
+    mustFinish: (whether) => {
+      finishes.checked = whether;
+      summarize();
+    },
     alarms: alarmsOf,
     worthALook,
     reserve,
@@ -517,7 +542,9 @@ export function bindRunKeys(find, acts) {
   document.addEventListener(
     "keydown",
     (event) => {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare") {
+      // in these fields the keys add a test, or read the text
+      const own = event.target instanceof Element && event.target.closest("#wb-sec-tests, #wb-run .reading");
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare" && !own) {
         event.preventDefault();
         event.stopPropagation();
         acts.run();

@@ -1,7 +1,9 @@
 /* The tools next to a picture: the stack, a search for states, the machine as a table, the tokens of an edge, and the
    Export menu. */
 
+import { createLatest } from "./ask.js";
 import { copyText, createMenu, debounce, download, el, markChosen, radios } from "./dom.js";
+import { dotText } from "./dot-text.js";
 import { passedBy } from "./graph.js";
 import { state } from "./state.js";
 import { formatNumber, several } from "./tokens.js";
@@ -126,7 +128,7 @@ export function createStack(box) {
 /* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
    part of the machine around it. */
 
-export function createFindBox(box, { ask, go }) {
+export function createFindBox(box, { find, go }) {
   const input = el("input", {
     type: "text",
     role: "combobox",
@@ -140,11 +142,12 @@ export function createFindBox(box, { ask, go }) {
   });
   const list = el("ul", { id: "wb-found", role: "listbox", "aria-label": "States found", hidden: true });
   box.append(input, el("kbd", { "aria-hidden": "true" }, "/"), list);
+  const latest = createLatest({ subject: () => input.value.trim() });
   let found = [],
-    at = -1,
-    request = 0;
+    at = -1;
 
   function show(open) {
+    if (!open) latest.drop();
     list.hidden = !open;
     input.setAttribute("aria-expanded", String(open));
     if (!open) {
@@ -169,15 +172,12 @@ export function createFindBox(box, { ask, go }) {
     show(false);
     go(one.id);
   }
-  const look = debounce(120, async () => {
-    const mine = ++request,
-      query = input.value.trim();
-    if (!query) {
-      show(false);
-      return;
-    }
-    const answer = await ask(query);
-    if (mine !== request) return;
+  const look = debounce(120, () => {
+    const query = input.value.trim();
+    if (query) latest.run(async (ask) => showFound(await find(ask, query)));
+    else show(false);
+  });
+  function showFound(answer) {
     found = answer.found || [];
     list.replaceChildren(
       ...(found.length
@@ -207,7 +207,7 @@ export function createFindBox(box, { ask, go }) {
     );
     show(true);
     choose(found.length ? 0 : -1);
-  });
+  }
   input.addEventListener("input", look);
   input.addEventListener("focus", () => {
     if (input.value.trim()) look.now();
@@ -362,11 +362,11 @@ export function createRows(box, { choose, place }) {
 
 /* The labels of a selected edge: all its tokens, with a filter; or its characters. */
 
-export function createEdgeList(box, ask) {
-  let request = 0,
-    from = /** @type {HTMLElement | null} */ (null);
+export function createEdgeList(box, tokensOf, unfold = /** @type {((states: string[]) => void) | null} */ (null)) {
+  const latest = createLatest();
+  let from = /** @type {HTMLElement | null} */ (null);
   const close = () => {
-    request += 1;
+    latest.drop();
     box.hidden = true;
     from?.focus?.({ preventScroll: true });
   };
@@ -377,8 +377,8 @@ export function createEdgeList(box, ask) {
     }
   });
 
-  async function show(edge, record, origin, index) {
-    const mine = ++request;
+  function show(edge, record, origin, parts = /** @type {number[] | null} */ (null)) {
+    latest.drop();
     from = origin;
     const name = (id) => record.states.find((each) => each.id === id)?.label || id;
     const list = el("ul", { class: "tokens", tabindex: "0", "aria-label": "Labels of this edge" });
@@ -398,6 +398,17 @@ export function createEdgeList(box, ask) {
       el("span", { class: "chip" }, name(edge.target)),
       status,
       el("span", { class: "grow" }),
+      unfold && edge.inside?.length
+        ? el(
+            "button",
+            {
+              type: "button",
+              title: "Draw the states folded into this edge (or double-click it)",
+              onclick: () => unfold(edge.inside),
+            },
+            "Unfold",
+          )
+        : null,
       el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
     );
     const effect = [
@@ -423,9 +434,10 @@ export function createEdgeList(box, ask) {
         : "";
     if (!edge.count && edge.detail) items = [...items, ...edge.detail.split(", ")];
     fill();
-    if (edge.count > 1) {
-      const answer = await ask(edge, index);
-      if (mine !== request) return;
+    filter.hidden = items.length < 9;
+    if (edge.count < 2) return;
+    latest.run(async (ask) => {
+      const answer = await tokensOf(ask, edge, parts);
       if (answer.ok && answer.tokens.length) {
         items = answer.tokens;
         status.textContent =
@@ -434,15 +446,13 @@ export function createEdgeList(box, ask) {
       }
       filter.hidden = items.length < 9;
       fill();
-    } else filter.hidden = items.length < 9;
+    });
   }
   return {
     show,
     close: () => {
-      if (!box.hidden) {
-        request += 1;
-        box.hidden = true;
-      }
+      latest.drop();
+      box.hidden = true;
     },
   };
 }
@@ -459,9 +469,13 @@ export const exportEntries = {
     redraw();
   },
 };
-const drawn = (record) => Boolean(record.dot);
-exportEntries.add("Copy DOT", (record, _name, button) => copyText(record.dot, button), drawn);
-exportEntries.add("Download DOT", (record, name) => download(`${name}.dot`, "text/vnd.graphviz", record.dot), drawn);
+const isGraph = (record) => record.states?.length > 0 && !record.tree;
+exportEntries.add("Copy DOT", (record, _name, button) => copyText(dotText(record), button), isGraph);
+exportEntries.add(
+  "Download DOT",
+  (record, name) => download(`${name}.dot`, "text/vnd.graphviz", dotText(record)),
+  isGraph,
+);
 exportEntries.add("Copy SVG", (record, _name, button) => copyText(record.svg, button));
 exportEntries.add("Download SVG", (record, name) => download(`${name}.svg`, "image/svg+xml", record.svg));
 

@@ -1,6 +1,18 @@
 /* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
-import { copyText, createMenu, download, el, isTyping, markChosen, radios, roving, showNotice } from "./dom.js";
+import { createLatest } from "./ask.js";
+import {
+  copyText,
+  createMenu,
+  createToolbar,
+  download,
+  el,
+  isTyping,
+  markChosen,
+  radios,
+  roving,
+  showNotice,
+} from "./dom.js";
 import { createMachine, pictureLooks } from "./machine.js";
 import {
   createEdgeList,
@@ -10,10 +22,11 @@ import {
   createStack,
   exportEntries,
 } from "./picture-tools.js";
-import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { cards, emit, grammarKey, grammarOf, nameNow, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
 import { createTreeTools } from "./tree.js";
+import { createWalkthrough } from "./walkthrough.js";
 
 /** @import { Context } from "./wire" */
 
@@ -31,8 +44,10 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   const FINDABLE = ["together", "characters", "tokens", "stack", "rules"],
     NEVER_FOLLOWED = ["proper", "detokenizer"],
     SIZED = ["characters"];
+  const isLive = createConstruction !== /** @type {any} */ (null); // a replay has the recorded pictures only
   let shown = /** @type {any} */ (null),
     picked = /** @type {any} */ (null),
+    draft = false, // whether the picture is that of an unfinished grammar
     why = /** @type {any} */ (null),
     listed = "",
     lost = "";
@@ -49,10 +64,16 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   };
   const main = createMachine(pic, server, {
     picked: pick,
-    edge: (one, index) => {
-      if (one) edges.show(one, shown, pic, index);
+    edge: (one) => {
+      if (one) edges.show(one, shown, pic);
     },
+    flag: (segment) => edges.show(segment.edge, shown, pic, segment.parts),
     shown: arrived,
+    flagged: (answer) => {
+      find(".count").textContent = find(".count").title = answer.ok ? answer.count : answer.why;
+      state.flagged = main.over;
+      emit("flagged", answer);
+    },
     lost: (id) => {
       lost = id;
       describe();
@@ -67,16 +88,23 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     tab: state.tab,
     ...more,
   });
-  const edges = createEdgeList(find(".edgebox"), (edge, index) =>
-    askServer(server.about_edge, {
-      ...main.sent,
-      source: edge.source,
-      target: edge.target,
-      ...(shown?.parts?.[index] ? { parts: shown.parts[index] } : {}),
-    }),
+  const edges = createEdgeList(
+    find(".edgebox"),
+    (ask, edge, parts) =>
+      ask(server.about_edge, {
+        ...(parts ? { ...main.over, parts } : main.sent),
+        source: edge.source,
+        target: edge.target,
+      }),
+    isLive ? unfold : null,
   );
+  function unfold(states) {
+    edges.close();
+    main.unfold(states);
+    looks();
+  }
   const search = createFindBox(find(".findbox"), {
-    ask: (query) => askServer(server.find_states, asked({ query, of: listed })),
+    find: (ask, query) => ask(server.find_states, asked({ query, of: listed })),
     go: centre,
   });
   const rows = createRows(table, {
@@ -87,6 +115,14 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     place: (id) => want(listed, id),
   });
   const menuOfMore = createMenu(more);
+  createToolbar(find(".bar"), "Machines", ".menu > button, .bar > .built");
+  createToolbar(tools, "How the picture is shown", ".switch, .findbox input");
+  // a tab stop only where the keyboard is needed to scroll it
+  const scrolls = () => {
+    foot.tabIndex = foot.scrollHeight > foot.clientHeight ? 0 : -1;
+  };
+  new ResizeObserver(scrolls).observe(foot);
+  new MutationObserver(scrolls).observe(foot, { childList: true, subtree: true, characterData: true });
 
   // -- which machine ------------------------------------------------------------------------------
   const buttons = () => [...element.querySelectorAll("[data-tab]")];
@@ -148,10 +184,12 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     lost = "";
     search.clear();
     if (state.tab === "table") {
+      main.drop();
       find(".count").textContent = "";
       await list();
       return;
     }
+    listing.drop();
     await main.open(state.tab, at);
     if (at) main.graph.pick(at);
   }
@@ -162,9 +200,10 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     shown = answer.ok ? answer : null;
     picked = null;
     lost = "";
-    find(".count").textContent = find(".count").title = answer.ok ? answer.count : "";
+    const counts = answer.ok && !(sent.tab === "together" && pictureLooks.get().tokens);
+    find(".count").textContent = find(".count").title = counts ? answer.count : "";
     tree.show(answer.ok ? answer : null, Boolean(standing()[0]));
-    if (sent.tab === "railroad") main.graph.rules(state.steps[state.selected]?.rules || []);
+    if (sent.tab === "railroad") main.graph.rules((state.compiled?.ok && state.steps[state.selected]?.rules) || []);
     exportsOf(shown);
     describe();
     follow();
@@ -172,16 +211,18 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     emit("drawn", answer);
     if (kept && main.graph.has(kept)) main.graph.pick(kept);
   }
-  async function list() {
+  const listing = createLatest({ subject: () => grammarKey(state.compiled) });
+  function list() {
     const missing = state.compiled.tabs || {};
     if (!listed || missing[listed]) listed = missing.characters ? "rules" : "characters";
     const [step, atEnd] = standing();
     const path = step?.path || {},
       moments = path[{ characters: "characters", rules: "rules", stack: "rules" }[listed]] || [];
     const sent = asked({ of: listed, centre: (atEnd ? moments[moments.length - 1] : moments[0])?.[0] || "" });
-    const answer = await askServer(server.draw_machine, sent);
+    return listing.run(async (ask) => showRows(await ask(server.draw_machine, sent), sent));
+  }
+  function showRows(answer, sent) {
     if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
-    if (state.tab !== "table" || sent.of !== listed || sent.text !== state.compiled?.text) return;
     shown = answer.ok ? answer : null;
     rows.show(answer, listed);
     exportsOf(null);
@@ -231,17 +272,17 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   const LEGEND = {
     together: () =>
       state.compiled.tabs.characters
-        ? ["each flag: tokens that may follow, and the state they lead to · ", ...STACK_LEGEND]
-        : ["each flag: tokens that may follow, and the state they lead to"],
+        ? [
+            "blue: the tokens that may follow, at the states they lead to; dashed: read after returning from a rule · ",
+            ...STACK_LEGEND,
+          ]
+        : ["blue: the tokens that may follow, where they lead"],
     characters: () => ["double ring: the text may end here · click a state to see what may follow"],
-    tokens: () =>
-      shown?.landings
-        ? LEGEND.together()
-        : [
-            ...(cards.run?.masked(0).masked ? ["all tokens of the grammar, of which this run allows some · "] : []),
-            "dashed: tokens that pass over states · click an edge for all its tokens ",
-            ...(state.compiled.tabs.characters ? STACK_LEGEND : []),
-          ],
+    tokens: () => [
+      ...(cards.run?.masked(0).masked ? ["all tokens of the grammar, of which this run allows some · "] : []),
+      "dashed: tokens that pass over states · click an edge for all its tokens ",
+      ...(state.compiled.tabs.characters ? STACK_LEGEND : []),
+    ],
     proper: () => ["the spellings the tokenizer itself writes · click an edge for all its tokens"],
     stack: () =>
       pictureLooks.get().level === "calls"
@@ -260,17 +301,14 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     detokenizer: () => ["reads tokens, writes characters"],
     table: () => ["→ initial state · ◎ the text may end here · click a row to see it drawn"],
   };
-  let details = 0;
+  const details = createLatest();
   function describe() {
-    details += 1;
+    details.drop();
     if (!state.compiled?.ok) {
-      foot.replaceChildren(
-        !state.compiled
-          ? ""
-          : shown
-            ? "The picture shows the last version of the grammar that could be read."
-            : "The picture appears as soon as the grammar can be read.",
-      );
+      const what = draft
+        ? "The rules that can be read; a dashed box is a missing rule."
+        : "The picture shows the last version of the grammar that could be read.";
+      foot.replaceChildren(shown ? what : "");
       return;
     }
     if (state.tab === "tree") {
@@ -283,7 +321,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     }
     if (why) {
       foot.replaceChildren(
-        el("span", {}, why.read ? "read " : "nothing of it is read"),
+        el("span", {}, why.read ? "read " : "no character of it fits"),
         ...(why.read ? [el("code", {}, glyphs({ text: why.read })), el("span", { class: "good" }, "✓")] : []),
         el("span", { class: "no" }, "✗ ", el("code", {}, why.failing ? glyphs({ text: why.failing }) : "the end")),
         el("span", {}, "expected "),
@@ -317,9 +355,8 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     legend.title = legend.textContent ?? "";
   }
   /** What may follow in a state, how a text comes there, and where that is written. */
-  async function aboutState({ id, record, tab }) {
-    const mine = details,
-      one = record.states.find((each) => each.id === id);
+  function aboutState({ id, record, tab }) {
+    const one = record.states.find((each) => each.id === id);
     const ways = record.edges.filter((edge) => edge.source === id),
       nameOf = (other) => record.states.find((each) => each.id === other)?.label || other;
     const call = id.startsWith("call-");
@@ -331,8 +368,6 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
     if (rule && !call) head.push(el("span", {}, "of rule ", el("b", {}, rule)));
     if (one?.kinds.includes("final"))
       head.push(el("span", { class: "chip" }, rule ? "the rule may end here" : "the text may end here"));
-    const part = (name, ...content) =>
-      el("span", { class: "part" }, el("span", { class: "quiet" }, `${name} `), ...content);
     const goes = ways
       .slice(0, 6)
       .flatMap((way, index) => [
@@ -350,7 +385,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       ]);
     if (ways.length > 6) goes.push(` and ${ways.length - 6} more`);
     const leads = ways.length
-      ? [part("leads to", ...goes)]
+      ? [part(call ? "leads to" : "reads", ...goes)]
       : call
         ? []
         : [el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
@@ -360,19 +395,31 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
         : [];
     foot.replaceChildren(...head, ...leads, ...button);
     if (!FINDABLE.includes(tab) || call) return;
-    const answer = await askServer(
-      server.about_state,
-      asked({ tab: tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab, state: id }),
-    );
-    if (mine !== details || !answer.ok) return;
+    const machine = tab === "together" ? (state.compiled.tabs.characters ? "stack" : "characters") : tab;
+    details.run(async (ask) => {
+      const answer = await ask(server.about_state, asked({ tab: machine, state: id }));
+      if (answer.ok)
+        foot.replaceChildren(...head, ...leadsOf(answer, ways.length ? leads : []), ...saidOf(answer), ...button);
+    });
+  }
+  const part = (name, ...content) =>
+    el("span", { class: "part" }, el("span", { class: "quiet" }, `${name} `), ...content);
+  /** What may follow in a state: what its edges read, and what is read after its rule has ended. */
+  function leadsOf({ reads, returns }, drawn) {
+    const read = drawn.length || !reads ? drawn : [part("reads", el("code", {}, reads))];
+    const after = returns ? [part("after returning:", el("code", {}, returns.replaceAll("`", "")))] : [];
+    return read.length || after.length ? [...read, ...after] : [el("span", {}, "nothing may follow")];
+  }
+  /** What else the server knows of a state. */
+  function saidOf(answer) {
     const said = [];
-    if (answer.reads) said.push(part("may read", el("code", {}, answer.reads)));
     if (answer.tokens) said.push(el("span", {}, `${formatNumber(answer.tokens)} tokens`));
     if (answer.places.length)
       said.push(
         part(
           "written as",
-          ...answer.places.map((place) =>
+          ...answer.places.flatMap((place, index) => [
+            index ? ", " : "",
             el(
               "button",
               {
@@ -383,11 +430,11 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
               },
               el("code", {}, glyphs({ text: place.what })),
             ),
-          ),
+          ]),
         ),
       );
     if (answer.reached) said.push(part("for example after", el("code", {}, answer.reached)));
-    foot.replaceChildren(...head, ...said, ...leads, ...button);
+    return said;
   }
 
   // -- how it is looked at --------------------------------------------------------------------------
@@ -405,7 +452,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   function looks() {
     const now = pictureLooks.get();
     find(".follow").setAttribute("aria-pressed", String(now.follow));
-    find("[data-look=chains]").setAttribute("aria-pressed", String(now.chains !== false));
+    find("[data-look=chains]").setAttribute("aria-pressed", main.unfolded ? "mixed" : String(now.chains !== false));
     find("[data-look=tokens]").setAttribute("aria-pressed", String(now.tokens));
     find("[data-look=stack]").setAttribute("aria-pressed", String(now.stack));
     showLevel(now.level);
@@ -420,8 +467,17 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       follow();
       describe();
     }
+    if (button.dataset.look === "chains" && main.unfolded) {
+      unfold([]);
+      return;
+    }
     if (button.dataset.look === "chains") pictureLooks.set({ chains: pressed ? false : null });
-    if (button.dataset.look === "tokens") pictureLooks.set({ tokens: !pressed });
+    if (button.dataset.look === "tokens") {
+      pictureLooks.set({ tokens: !pressed });
+      find(".count").textContent = find(".count").title = shown?.count ?? "";
+      main.flags();
+      return;
+    }
     if (button.dataset.look === "stack") {
       pictureLooks.set({ stack: !pressed });
       layout();
@@ -459,49 +515,71 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
 
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
-  const exportsOf = createExportMenu(menu, () => `${state.example?.name || "grammar"}-${state.tab}`);
+  const exportsOf = createExportMenu(menu, () => `${nameNow() || "grammar"}-${state.tab}`);
   const hasTikz = () => [...FINDABLE, ...NEVER_FOLLOWED].includes(state.tab) && Boolean(server.draw_tikz);
-  async function tikz() {
-    const answer = await askServer(server.draw_tikz, main.sent);
-    if (!answer.ok) showNotice(answer.fault || answer.why);
-    return answer.ok ? answer.tikz : null;
-  }
-  exportEntries.add(
-    "Copy TikZ",
-    async (_record, _name, button) => {
-      const text = await tikz();
-      if (text) copyText(text, button);
-    },
-    hasTikz,
-  );
+  const files = createLatest();
+  /** @param {(tikz: string) => void} act */
+  const withTikz = (act) =>
+    files.run(async (ask) => {
+      const answer = await ask(server.draw_tikz, main.sent);
+      if (answer.ok) act(answer.tikz);
+      else showNotice(answer.fault || answer.why);
+    });
+  exportEntries.add("Copy TikZ", (_record, _name, button) => withTikz((text) => copyText(text, button)), hasTikz);
   exportEntries.add(
     "Download TikZ",
-    async (_record, name) => {
-      const text = await tikz();
-      if (text) download(`${name}.tex`, "application/x-tex", text);
-    },
+    (_record, name) => withTikz((text) => download(`${name}.tex`, "application/x-tex", text)),
     hasTikz,
   );
   const built = [...element.querySelectorAll(".built")];
   createConstruction?.(find("dialog"), built, server);
   more.querySelector(".built").addEventListener("click", menuOfMore.close);
 
+  /** Why there is no picture. */
+  const missingPicture = ({ empty, unfilled }) =>
+    empty
+      ? state.example?.exercise
+        ? "Write your answer on the left: its picture appears here."
+        : "Write a grammar on the left, or choose an example above."
+      : unfilled
+        ? "No picture: the grammar can be read, but its hole cannot be filled. The problem under the grammar says why."
+        : "No picture yet: the grammar cannot be read. The problems are listed under it.";
+  /** Show a sentence in the place of the picture, and nothing that belongs to a picture. */
+  function blank(sentence) {
+    if (picked?.record?.tree) tree.mark(picked.record, null);
+    shown = picked = null;
+    edges.close();
+    tree.show(null, false);
+    stack.show(null);
+    exportsOf(null);
+    pic.hidden = false;
+    table.hidden = stackbox.hidden = true;
+    main.say(sentence);
+  }
+
   on("compiling", () => {
     main.stale(true, true);
+    table.classList.add("stale");
   });
   const titles = {};
   on("compiled", (compiled) => {
     main.stale(false);
+    table.classList.remove("stale");
     why = null;
     for (const button of built) button.hidden = !compiled.ok || !createConstruction;
     if (!compiled.ok) {
-      const says = compiled.empty
-        ? "Write a grammar on the left, or choose an example above."
-        : "No picture yet: the grammar cannot be read. The problems are listed under it.";
-      if (!shown || compiled.unread) {
-        shown = null;
-        main.say(says);
-      } else main.stale(true);
+      find(".count").textContent = find(".count").title = "";
+      // the last picture of this grammar stays; without one, and in Railroad, the rules that can be read are drawn
+      draft = Boolean(compiled.drawable && (!shown || compiled.unread || draft || state.tab === "railroad"));
+      if (draft) {
+        pic.hidden = false;
+        table.hidden = stackbox.hidden = true;
+        main.open("railroad");
+      } else if (!shown || compiled.unread || compiled.empty || compiled.unfilled) blank(missingPicture(compiled));
+      else {
+        main.stale(true);
+        table.classList.add("stale");
+      }
       describe();
       return;
     }
@@ -511,6 +589,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
       titles[button.dataset.tab] ??= button.title;
       button.title = missing || titles[button.dataset.tab];
     }
+    draft = false;
     main.expect(...standing());
     open(wanted || state.tab);
   });
@@ -528,6 +607,8 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   });
   on("show tree", () => want("tree"));
   pic.addEventListener("dblclick", (event) => {
+    const inside = shown?.edges?.[main.graph.edgeAt(event.target)]?.inside ?? [];
+    if (inside.length && isLive) unfold(inside);
     const id = event.target.closest(".node.folded")?.dataset.id?.replace(/^state-/, "");
     if (id && shown?.tree) tree.unfold(shown.tree.nodes[Number(id)].path);
   });
@@ -535,11 +616,16 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
   on("example", (example) => {
     if (example.tab) wanted = example.tab;
   }); // a link or a draft says where it was looked at
+  let model = state.model; // the event also says how far the model is loaded
   on("model", () => {
-    if (state.compiled?.ok && ["tokens", "proper", "detokenizer", "together"].includes(state.tab) && state.drawn)
-      draw();
+    if (state.model === model) return;
+    model = state.model;
+    if (!state.compiled?.ok || !state.drawn) return;
+    if (state.tab === "together") main.flags(true);
+    else if (["tokens", "proper", "detokenizer"].includes(state.tab)) draw();
   });
 
+  createWalkthrough(find, pic.closest(".picturecard"));
   find(".zoom").addEventListener("click", (event) => {
     const act = event.target.closest("button")?.dataset.act;
     if (act === "in") main.graph.zoom(0.75);

@@ -73,8 +73,8 @@ export function createProblemHint({ area, painter, host, busy }) {
     clearTimeout(timer);
     pointed = byPointer && found.length > 0;
     if (found.length && found[0] === closed) return;
+    if (!byPointer) closed = null; // the caret is elsewhere
     if (found.length) timer = setTimeout(() => show(found), REST);
-    else if (!byPointer) closed = null;
     if (!found.length && !box.hidden && !box.contains(document.activeElement))
       timer = setTimeout(() => !box.matches(":hover") && hide(), byPointer ? LEAVE : 0);
   }

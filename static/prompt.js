@@ -3,9 +3,10 @@
    A prompt that was not edited belongs to the grammar it was opened with. When another text replaces the whole grammar,
    or its title changes, the prompt is made from the title. A prompt that was edited stays. */
 
+import { createLatest } from "./ask.js";
 import { debounce, el } from "./dom.js";
 import { notations } from "./notations.js";
-import { askServer, chatOf, on, state } from "./state.js";
+import { chatOf, on, state } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
 const LONGEST = 100; // characters of a description in a prompt
@@ -19,21 +20,24 @@ function titleOf(text) {
   } catch {
     return null;
   }
-  const words = [schema?.title, schema?.description].find((each) => typeof each === "string" && each.trim()) ?? "";
+  // Pydantic writes a model that refers to itself as a reference to its definition
+  const [, part, name] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(schema?.$ref) ?? [];
+  const meant = { ...schema?.[part]?.[name], ...schema };
+  const words = [meant.title, meant.description].find((each) => typeof each === "string" && each.trim()) ?? "";
   const [first] = words.trim().split(/\.(?=\s|$)|\n/);
   return first.length <= LONGEST ? first : "";
 }
 
 /** The prompt for a grammar by what it says of itself; null while that cannot be read.
-    @param {{ text: string, notation: string, style: string }} grammar @returns {string | null} */
-export function promptFor({ text, notation, style }) {
+    @param {import("./state.js").GrammarText} grammar @returns {string | null} */
+export function promptFor({ text, notation, options }) {
   if (notation === "json_schema") {
     const title = titleOf(text);
     return title === null ? (text.trim() ? null : "") : title ? `${title} in JSON: ` : "JSON: ";
   }
   if (notation !== "dataclass") return "";
   const name = [...text.matchAll(/^class\s+(\w+)/gm)].pop()?.[1];
-  return name ? `${name} ${style === "json" ? "in JSON" : "as a Python dataclass"}: ` : "";
+  return name ? `${name} ${options.style === "json" ? "in JSON" : "as a Python dataclass"}: ` : "";
 }
 
 /** @param {HTMLElement} box @param {import("./wire").Servers["grammar"]} server */
@@ -46,8 +50,8 @@ export function createPrompt(box, server) {
     tick = chat.querySelector("input"),
     read = find(".read"),
     list = find(".reads");
-  let request = 0,
-    has = false, // whether the chosen model has a chat template
+  const latest = createLatest();
+  let has = false, // whether the chosen model has a chat template
     edited = false,
     replaced = false, // whether another grammar took the place of the opened one
     opened = /** @type {any} */ (null);
@@ -69,11 +73,13 @@ export function createPrompt(box, server) {
     if (on) later();
   }
 
-  async function tell() {
+  function tell() {
     if (!read.open || read.hidden) return;
-    const asked = ++request;
-    const answer = await askServer(server.read_prompt, { prompt: state.prompt, chat: chatOf(state) });
-    if (asked !== request) return;
+    latest.run(async (ask) => {
+      showTokens(await ask(server.read_prompt, { prompt: state.prompt, chat: chatOf(state) }));
+    });
+  }
+  function showTokens(answer) {
     if (!answer.ok) {
       list.replaceChildren(el("p", { class: "warn" }, answer.why || answer.fault));
       return;

@@ -1,39 +1,57 @@
 /* A replay: one file that plays a run. The page's own cards draw it; what they would request from the server is in the
    file. Nothing is loaded, nothing is sent. */
 
-import { toggleTheme } from "./dom.js";
+import { el, toggleTheme } from "./dom.js";
 import { createInspector } from "./inspector.js";
 import { notations } from "./notations.js";
 import { createPainter, piecesOf } from "./paint.js";
 import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
-import { cards, emit, grammarOf, on, state } from "./state.js";
+import { STAGES } from "./stages.js";
+import { cards, emit, grammarOf, on, state, TABS } from "./state.js";
 
-const { about, steps, end, pictures, reasons, narrows } = JSON.parse(
+/** Shows a sentence in the place of the run where records of the file have another shape. */
+function refuse(event) {
+  if (!(event.error ?? event.reason)) return; // a message of the browser, of no script
+  event.preventDefault();
+  document
+    .querySelector("main")
+    .replaceChildren(
+      el(
+        "p",
+        { class: "wb unreadable", role: "alert" },
+        "This replay cannot be shown: its records are damaged, or another version wrote them. Export the run again.",
+      ),
+    );
+}
+window.addEventListener("error", refuse);
+window.addEventListener("unhandledrejection", refuse);
+
+const { about, steps, end, pictures, flags, reasons, narrows } = JSON.parse(
   String(document.getElementById("recording")?.textContent),
 );
 const find = (selector) => document.querySelector(selector);
 /** @returns {Promise<any>} */
 const nothing = async () => ({ ok: false, why: "a replay has no server to ask" });
 
-/** The picture of a machine: that of the step, the one that shows a state, else its first. */
-function drawn({ tab, centre, so_far, masked }) {
-  const made = pictures[tab] || (tab === "tokens" && pictures.together) || [],
+/** The picture of a machine: the one that shows a state, else its first. */
+function drawn({ tab, centre }) {
+  const made = pictures[tab] || [],
     [first] = made;
   if (!first) return { ok: false, why: "this machine is not in the file" };
-  if (!first.of) return made.find((picture) => !centre || picture.where[centre]) ?? first;
-  const unset = !centre && so_far === undefined;
-  return (
-    made.find(({ of }) => unset || of.includes(masked?.step ?? so_far ?? centre)) ?? {
-      ok: false,
-      why: `This step has no picture: the file holds ${made.length} pictures.`,
-    }
-  );
+  return made.find((picture) => !centre || picture.where[centre]) ?? first;
 }
+/** The tokens that may follow at a step. */
+const flagsOf = ({ centre, so_far, masked }) =>
+  flags.find(({ of }) => of.includes(masked?.step ?? so_far ?? centre)) ?? {
+    ok: false,
+    why: `The tokens of this step are not in the file (it has those of ${flags.length}).`,
+  };
 const lines = [...steps, ...(end ? [{ ...end, k: "stop" }] : [])].map((record) => JSON.stringify(record)).join("\n");
 /** @type {any} */
 const server = {
   draw_machine: async (asked) => drawn(asked),
+  draw_flags: async (asked) => flagsOf(asked),
   recorded_run: async () => lines,
   draw_railroad: nothing,
   draw_parse_tree: nothing,
@@ -43,7 +61,7 @@ const server = {
   stop_run: nothing,
 };
 /** Tokens are looked at here, not taken: an inspector without the requests that take one. */
-const inspectOnly = (box) => createInspector(box, { explain: async (index) => reasons[index] ?? null });
+const inspectOnly = (box) => createInspector(box, { explain: async (_ask, index) => reasons[index] ?? null });
 
 /** Keys that move through the run; those that start one have no use here. */
 function bindReplayKeys(within, acts) {
@@ -97,7 +115,9 @@ function words() {
     ...(about.draft ? [`draft model ${about.draft}`] : []),
     ...(about.reasoning ? [`reasoning up to ${about.reasoning.closing}`] : []),
     ...(about.finish ? [`must finish in ${about.max_tokens} tokens`] : []),
-    ...(about.temperature === undefined ? [] : [`temperature ${about.temperature}`]),
+    ...["temperature", ...STAGES]
+      .filter((name) => Number.isFinite(about[name]))
+      .map((name) => `${name.replace(/^(top|min)_/, "$1-").replaceAll("_", " ")} ${about[name]}`),
     ...(about.seed === undefined ? [] : [`seed ${about.seed}`]),
   ].join(" · ");
   const messages = (about.chat ?? []).map(({ role, content }) => `${role}: ${content}\n`);
@@ -107,13 +127,9 @@ function words() {
   find(".credits").textContent = `Made with the grammar workbench ${about.version || ""}`.trim();
 }
 
-const missing = (tab) => (pictures[tab] || (tab === "tokens" && pictures.together) ? "" : "not in this replay");
-const tabs = Object.fromEntries(
-  ["together", "characters", "tokens", "stack", "rules", "railroad", "tree", "proper", "detokenizer", "table"].map(
-    (tab) => [tab, missing(tab)],
-  ),
-);
-const tab = [about.tab, ...Object.keys(tabs)].find((each) => tabs[each] === "");
+const missing = (tab) => (pictures[tab] ? "" : "not in this replay");
+const tabs = Object.fromEntries(TABS.map((tab) => [tab, missing(tab)]));
+const tab = [about.tab, ...TABS].find((each) => tabs[each] === "");
 const compiled = { ok: true, ...grammarOf(about), example: "", facts: [], problems: [], tabs };
 Object.assign(state, { ...grammarOf(about), prompt: about.prompt, tests: [], tab, compiled });
 
@@ -129,7 +145,7 @@ mountRun(
 // a picture of the run's own tokens belongs to one step, and not to all steps in a state
 if (narrows) cards.run.masked = (count) => ({ masked: { step: `after ${count}` } });
 for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
-state.example = { name: "recording", title: about.title, accepts: [], rejects: [], tab };
+state.example = { name: "recording", title: about.title, notation: about.notation, accepts: [], rejects: [], tab };
 emit("example", state.example);
 emit("compiled", compiled);
 

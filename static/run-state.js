@@ -4,21 +4,21 @@
       idle ──take──▶ taking ──taken──▶ idle        one token is requested
       idle ──play──▶ running ──finish──▶ idle      tokens stream in
 
-   A run may start while a token is requested, for another branch: the answer to the request is then dropped. The cursor
+   A run may start while a token is requested, for another branch: the request is then dropped. The cursor
    moves in every state, but the next token, which is not taken yet, cannot be selected while a run goes on. */
 
 /** @typedef {{ kind: "none" } | { kind: "token", index: number } | { kind: "next" }} Cursor
     ``next`` is the token after the last one: its chances are shown. */
 /** @typedef {{ kind: "idle", cursor: Cursor }
-      | { kind: "taking", cursor: Cursor, request: number }
+      | { kind: "taking", cursor: Cursor }
       | { kind: "running", cursor: Cursor, before: number, started: number }} RunState
-    ``request`` numbers the requests for a token; ``before`` is the number of tokens when the run began,
+    ``before`` is the number of tokens when the run began,
     ``started`` the time in milliseconds. */
 /** @typedef {{ type: "select nothing" }
       | { type: "select", index: number }
       | { type: "select next" }
-      | { type: "take", request: number }
-      | { type: "taken", request: number }
+      | { type: "take" }
+      | { type: "taken" }
       | { type: "play", before: number, time: number }
       | { type: "begin", time: number }
       | { type: "finish" }} RunEvent
@@ -41,9 +41,9 @@ export function transition(run, event) {
     case "select next":
       return run.kind === "running" ? run : { ...run, cursor: { kind: "next" } };
     case "take":
-      return run.kind === "idle" ? { kind: "taking", cursor: run.cursor, request: event.request } : run;
+      return run.kind === "idle" ? { kind: "taking", cursor: run.cursor } : run;
     case "taken":
-      return run.kind === "taking" && run.request === event.request ? { kind: "idle", cursor: run.cursor } : run;
+      return run.kind === "taking" ? { kind: "idle", cursor: run.cursor } : run;
     case "play":
       return {
         kind: "running",

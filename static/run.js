@@ -1,13 +1,21 @@
 /* The run card: runs, steps and forks; which branch is shown and which of its tokens is selected. */
 
+import { createAlone } from "./alone.js";
+import { askServer, createLatest } from "./ask.js";
 import { createBranches, createQuestions } from "./branches.js";
+import { createCallout } from "./callout.js";
 import { createChart } from "./chart.js";
+import { createToolbar } from "./dom.js";
+import { createFold } from "./fold.js";
 import { createInspector } from "./inspector.js";
+import { notations } from "./notations.js";
 import { bindRunKeys, createAnnouncer, createRunPanel, createRunViews, createWalk } from "./panel.js";
+import { createReading } from "./reading.js";
 import { IDLE, isIdle, selectedIn, transition } from "./run-state.js";
-import { askServer, cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
+import { cards, emit, grammarKey, grammarOf, on, state } from "./state.js";
 import { createStream } from "./stream.js";
-import { createCallout, createRunBar, createStrip } from "./strip.js";
+import { createRunBar, createStrip } from "./strip.js";
+import { several } from "./tokens.js";
 
 /** @import { Context } from "./wire" */
 
@@ -23,21 +31,29 @@ export function mountRun(
   const wait = find(".wait"),
     blank = find(".blank"),
     body = find(".body"),
-    key = find(".key"),
+    outdated = find(".outdated"),
     box = find(".strip");
-  const panel = createRunPanel(find, server),
+  const panel = createRunPanel(find, server, () => busy()),
     { buttons } = panel,
     questions = createQuestions(server, panel.settings),
     aloud = createAnnouncer(find(".aloud"));
   /** @type {import("./run-state.js").RunState} */
   let phase = IDLE;
-  let takes = 0, // requests for a token, and for the chances of the next one
-    looks = 0,
-    due = 0, // when a run lights the pictures again
-    losses = 0, // servers that ended while they computed the run
-    first = 0; // the number of tokens when the run began at its first server
+  const taking = createLatest({
+      busy: (waiting) => {
+        move({ type: waiting ? "take" : "taken" });
+        busy();
+      },
+      subject: () => now(),
+    }),
+    looking = createLatest({ busy: (waiting) => inspector.wait(waiting || state.running), subject: () => now() }),
+    recording = createLatest({ subject: () => state.example });
+  let due = 0, // when a run lights the pictures again
+    losses = 0; // servers that ended while they computed the run
   let firstRun = /** @type {string | null} */ (null), // the text that runs when it is compiled
-    runNext = false; // whether the next text that is compiled runs
+    runNext = false, // whether the next text that is compiled runs
+    restores = false, // or shows its run again
+    compared = /** @type {any[]} */ ([]); // the tokens before the grammar was broken
 
   /** @param {import("./run-state.js").RunEvent} event */
   function move(event) {
@@ -58,18 +74,20 @@ export function mountRun(
     take: (...asked) => now() && take(...asked),
     rewind: (...asked) => now() && rewind(...asked),
     again: (...asked) => now() && again(...asked),
-    explain: (index, tokens) => questions.explain(now(), index, tokens),
-    find: (index, query) => questions.search(now(), index, query),
+    explain: (ask, index, tokens) => questions.explain(ask, now(), index, tokens),
+    find: (ask, index, query) => questions.search(ask, now(), index, query),
     why:
       server.why === undefined // in a replay
         ? null
-        : (index, candidate) => (now() ? questions.why(now(), index, candidate) : null),
+        : (ask, index, candidate) => (now() ? questions.why(ask, now(), index, candidate) : null),
+    unlit: () => emit("why", null),
   });
   const branches = createBranches(find(".branches"), {
       open: (branch) => {
         if (!state.running) open(branch);
       },
       begin: byHand,
+      read: server.read_text === undefined ? null : () => reading.open(), // a replay has no server to ask
     }),
     { isOpen } = branches;
   const walk = createWalk(find(".walk"), {
@@ -77,14 +95,22 @@ export function mountRun(
     at: () => (atNext() ? state.steps.length : state.selected),
     go: (index) => go(index, false),
   });
-  const views = createRunViews(key, { chart: chart.by, shade: strip.by, steps: () => state.steps });
+  const views = createRunViews(find(".key"), { chart: chart.by, shade: strip.by, steps: () => state.steps });
   panel.onTraps(strip.traps);
-  createCallout(find);
+  createCallout(
+    find,
+    server.why === undefined ? null : async (ask, index, candidate) => questions.reason(ask, now(), index, candidate),
+  );
+  const showAlone = createAlone(find);
+  createToolbar(find(".bar"), "Run", ".bar > button, .walk > button, .branches button");
+  createFold(find(".optionsfold"), find(".options"), "options");
+  createFold(find(".chartfold"), find("#wb-charts"), "charts");
+  createToolbar(find(".said"), "The text of the run", ".copytext, .chartfold");
   createRunBar(find, run);
   const incoming = createStream(props, watch, {
     take: record,
     arrived: drawn,
-    missed: (asked) => askServer(server.missed_lines, asked),
+    missed: (ask, from) => ask(server.missed_lines, from),
     over: "run over",
     dropped,
   });
@@ -100,10 +126,22 @@ export function mountRun(
 
   /** Let the model continue a branch, whose run ``lost`` this number of servers. */
   function play(branch, lost = 0) {
+    const settings = panel.settings(),
+      { finish, max_tokens } = settings,
+      room = max_tokens - branch.steps.length;
+    if (room < 1) {
+      fail(
+        `the text already has ${several(branch.steps.length, "token")}`,
+        "raise 'at most' to continue",
+        "Nothing to write: ",
+      );
+      return;
+    }
+    taking.drop();
+    looking.drop();
     losses = lost;
-    if (!lost) first = branch.steps.length;
     branch.outcome = branch.next = null;
-    branch.settings = panel.settings();
+    branch.settings = settings;
     move({ type: "play", before: branch.steps.length, time: performance.now() });
     strip.next(false);
     inspector.wait(true);
@@ -111,9 +149,8 @@ export function mountRun(
     busy();
     tell(WAITING);
     drawn();
-    const { finish, max_tokens } = branch.settings;
     // the budget of a text that must finish is that of the whole text
-    const most = finish ? max_tokens : max_tokens - (branch.steps.length - first);
+    const most = finish ? max_tokens : room;
     trigger("run", { ...questions.about(branch), max_tokens: most, run: incoming.begin() });
   }
   function run() {
@@ -126,22 +163,40 @@ export function mountRun(
     open(branches.add({ how: "hand", ...here() }));
   }
 
+  const reading = createReading(find, read);
+  /** A given text as a branch: its tokens before and after the mask, the first refused one selected. */
+  function read(text) {
+    if (!isIdle(phase) || !state.compiled?.ok) return;
+    const asked = here();
+    tell("reading…");
+    taking.run(async (ask) => {
+      const answer = await questions.read(ask, asked, text);
+      move({ type: "taken" });
+      tell("");
+      if (!answer.ok) {
+        fail(answer.why || answer.fault, "", "The text was not read: ");
+        return;
+      }
+      const { steps, end: outcome, model: served } = answer;
+      open(branches.add({ how: "read", ...asked, steps, outcome, served, settings: panel.settings() }));
+      const refused = steps.findIndex((each) => each.read === "refused");
+      if (refused >= 0) go(refused, false);
+    });
+  }
+
   /** One token: the one with this id, or the model's own choice for null. */
-  async function one(branch, token, byHandTaken) {
-    const request = ++takes;
-    move({ type: "take", request });
-    busy();
-    const answer = await questions.take(branch, token);
-    const current = phase.kind === "taking" && phase.request === request;
-    move({ type: "taken", request });
-    if (!current || branch !== now()) {
-      busy();
-      return false;
-    }
-    if (!answer.ok) {
-      fail(answer.why || answer.fault, "", "That token could not be taken: ");
-      return false;
-    }
+  const one = (branch, token, byHandTaken, then = () => {}) =>
+    taking.run(async (ask) => {
+      const answer = await questions.take(ask, branch, token);
+      move({ type: "taken" });
+      if (!answer.ok) {
+        fail(answer.why || answer.fault, "", "That token could not be taken: ");
+        return;
+      }
+      append(branch, answer, byHandTaken);
+      then();
+    });
+  function append(branch, answer, byHandTaken) {
     branch.served = answer.model;
     branch.next = answer.next.k === "turn" ? answer.next : null;
     branch.outcome = answer.next.k === "stop" ? answer.next : null;
@@ -152,7 +207,6 @@ export function mountRun(
     }
     drawn();
     standing();
-    return true;
   }
   function step() {
     if (buttons.step.disabled) return;
@@ -161,14 +215,15 @@ export function mountRun(
     one(now(), null, false);
   }
 
-  async function take(index, candidate) {
+  function take(index, candidate) {
     if (!isIdle(phase)) return;
     const forks = index < now().steps.length;
     if (forks) open(branches.cut(index, "fork"), false);
     const focus = find(".insp").contains(document.activeElement);
-    if (!(await one(now(), candidate.id, true))) return;
-    if (forks && isOpen(now())) play(now());
-    else if (focus) inspector.enter();
+    one(now(), candidate.id, true, () => {
+      if (forks && isOpen(now())) play(now());
+      else if (focus) inspector.enter();
+    });
   }
   function rewind(index) {
     if (isIdle(phase)) open(branches.cut(index, "rewind"));
@@ -193,17 +248,18 @@ export function mountRun(
       now().steps.push(message);
       strip.add(message, now().steps.length - 1);
     }
-    if (message.k === "error") fail(message.message, message.hint);
+    if (message.k === "error") fail(message.message, message.hint, state.steps.length ? "" : "Nothing was written: ");
     if (message.k === "stop") finish(message);
   }
   function uncover(seen) {
-    body.hidden = key.hidden = find(".insp").hidden = !seen;
+    body.hidden = find(".walkbar").hidden = find(".insp").hidden = !seen;
     if (!seen) panel.fault("");
   }
   function drawn() {
     chart.show(state.steps);
     uncover(true);
     views.legend();
+    showAlone(now());
     panel.numbers(
       now(),
       phase.kind === "running"
@@ -239,14 +295,16 @@ export function mountRun(
     aloud.say(`${state.steps.length} tokens, ${end.words}`);
     if (isOpen(now())) strip.next(true);
     if (state.selected < 0)
-      go(
-        before
-          ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1)
-          : panel.worthALook(state.steps),
-        false,
-      );
+      go(before ? Math.min(now().how === "fork" ? now().at : before, state.steps.length - 1) : firstChange(), false);
     busy();
     emit("finished", end);
+  }
+  /** The first token that differs from the run before the grammar was broken; without one, the token worth a
+      look. */
+  function firstChange() {
+    const index = compared.length ? state.steps.findIndex((step, i) => step.id !== compared[i]?.id) : -1;
+    compared = [];
+    return index >= 0 ? index : panel.worthALook(state.steps);
   }
   function stop(words) {
     if (!state.running) return;
@@ -255,8 +313,7 @@ export function mountRun(
   }
   /** The server ended during a run: another one, or the same one started again, continues the run. */
   function dropped(words, advice, begun) {
-    const made = now().steps.length - first;
-    if (!begun || losses === MOST_LOSSES || made >= now().settings.max_tokens) {
+    if (!begun || losses === MOST_LOSSES || now().steps.length >= now().settings.max_tokens) {
       fail(words, advice);
       return;
     }
@@ -306,6 +363,7 @@ export function mountRun(
   function go(index, focus) {
     const branch = now();
     const next = Boolean(branch) && index >= state.steps.length && isOpen(branch) && !state.running;
+    looking.drop();
     if (!next && !state.steps[index]) {
       if (atNext()) move({ type: "select nothing" });
       return;
@@ -324,17 +382,17 @@ export function mountRun(
     lights(state.steps[index]);
   }
   /** The next token's chances: asked for once, then kept with the branch. */
-  async function look(branch) {
+  function look(branch) {
     const index = branch.steps.length;
     state.turn = branch.next;
     lights(null, branch.next);
-    if (!branch.next) {
-      const mine = ++looks;
-      inspector.wait(true);
-      if (!index) tell("asking…");
-      const answer = await questions.turn(branch);
-      if (mine === looks) inspector.wait(state.running);
-      if (mine !== looks || branch !== now() || index !== branch.steps.length || state.running) return;
+    if (branch.next) {
+      chances(branch);
+      return;
+    }
+    if (!index) tell("asking…");
+    looking.run(async (ask) => {
+      const answer = await questions.turn(ask, branch);
       if (!index) tell("");
       if (!answer.ok) {
         fail(answer.why || answer.fault, "", "The next token is not known: ");
@@ -348,10 +406,12 @@ export function mountRun(
         return;
       }
       branch.next = answer.next;
-    }
-    if (!atNext()) return;
+      chances(branch);
+    });
+  }
+  function chances(branch) {
     state.turn = branch.next;
-    inspector.show(branch.next, index);
+    inspector.show(branch.next, branch.steps.length);
     lights(null, branch.next);
     busy();
   }
@@ -370,7 +430,11 @@ export function mountRun(
       open: isOpen(now()),
       ready: Boolean(state.compiled?.ok) && !state.pending,
     });
+    const isOld = state.steps.length > 0 && state.ran !== grammarKey(state);
+    outdated.hidden = !isOld;
+    for (const part of [body, find(".insp")]) part.classList.toggle("old", isOld);
     branches.lock(!isIdle(phase));
+    reading.lock(!isIdle(phase) || !state.compiled?.ok);
   }
   const tell = (text) => {
     wait.textContent = text || "";
@@ -402,6 +466,13 @@ export function mountRun(
   };
   for (const [name, act] of Object.entries(clicks)) buttons[name].addEventListener("click", () => act());
   find(".byhand").addEventListener("click", byHand);
+  outdated.querySelector("button").addEventListener("click", () => buttons.go.click());
+  find(".readlink").hidden = server.read_text === undefined;
+  find(".readlink button").addEventListener("click", () => reading.open());
+  on("read text", (text) => {
+    reading.open(text);
+    read(text);
+  });
   bindKeys(find, {
     run() {
       if (!buttons.go.disabled) run();
@@ -419,8 +490,11 @@ export function mountRun(
     if (words ? !state.steps.length : wait.textContent === compiling) tell(words || (state.running ? WAITING : ""));
     compiling = words;
   });
+  on("walk", walk.by);
   on("rewrite", (wanted) => {
     runNext = Boolean(wanted.run);
+    restores = Boolean(wanted.restore);
+    compared = runNext ? state.steps : [];
   });
   on("typed", () => {
     busy();
@@ -433,9 +507,12 @@ export function mountRun(
     if (now()) panel.alarms(now());
     emit("step", state.steps[state.selected] || null);
   });
-  on("example", async (example) => {
+  on("example", (example) => {
+    taking.drop();
+    looking.drop();
     if (state.running) stop("stopped by another example");
-    runNext = false;
+    runNext = restores = false;
+    compared = [];
     walk.halt();
     branches.clear();
     Object.assign(state, { steps: [], turn: null });
@@ -444,17 +521,16 @@ export function mountRun(
     uncover(false);
     blank.hidden = false;
     tell("");
-    panel.apply({ max_tokens: example.max_tokens, ...example.settings });
-    const lines = example.name ? await askServer(server.recorded_run, { example: example.name }) : "";
-    if (state.example !== example || state.running || now()) return;
-    if (typeof lines === "string" && lines) {
-      recorded(lines);
-      return;
-    }
-    if (!example.first) return;
-    if (state.compiled?.ok && state.compiled.text === state.text) run();
-    else firstRun = state.text;
+    panel.apply({ max_tokens: example.max_tokens, finish: notations[example.notation].finish, ...example.settings });
+    recording.run(async (ask) => {
+      const lines = example.name ? await ask(server.recorded_run, { example: example.name }) : "";
+      if (state.running || now()) return;
+      if (typeof lines === "string" && lines) recorded(lines);
+      else if (example.first && state.compiled?.ok && state.compiled.text === state.text) run();
+      else if (example.first) firstRun = state.text;
+    });
   });
+  on("switch", (notation) => panel.mustFinish(notations[notation].finish));
   /** A run that was made elsewhere, as a branch. */
   const adopt = (made) => {
     panel.apply({ hole: state.hole, ...made.settings });
@@ -470,9 +546,15 @@ export function mountRun(
   });
   // what the page is opened with runs by itself, so that a visitor sees a finished run first
   on("compiled", (compiled) => {
-    const wanted = runNext || firstRun === compiled.text;
+    const wanted = runNext || restores || firstRun === compiled.text;
     firstRun = null;
-    runNext = false;
+    const kept = restores && branches.all().find((branch) => grammarKey(branch) === grammarKey(compiled));
+    runNext = restores = false;
+    if (kept) {
+      stop("stopped by the run of the example");
+      open(kept);
+      return;
+    }
     if (!wanted || !compiled.ok) return;
     if (state.running) stop("stopped by a newer run");
     run();

@@ -2,9 +2,10 @@
    text area over a copy whose matches are coloured by the browser's highlights, so a long text has no more elements
    than a short one. */
 
+import { createLatest } from "./ask.js";
 import { copyText, debounce, el } from "./dom.js";
 import { unitsIn } from "./paint.js";
-import { askServer, grammarKey, grammarOf, state } from "./state.js";
+import { grammarKey, grammarOf, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
@@ -46,8 +47,8 @@ export function createSearch(box, server, counted) {
 
   let matches = [], // [start, end] in UTF-16 units
     now = -1,
-    request = 0,
     asked = "";
+  const latest = createLatest();
 
   /** Colour all matches, and the current one apart. */
   function paint() {
@@ -134,24 +135,27 @@ export function createSearch(box, server, counted) {
   }
 
   /** Search again, unless it is the same text and grammar. */
-  async function ask() {
+  function ask() {
     const text = area.value,
       key = `${grammarKey(state)}\n${text}`;
     if (asked === key) return;
     if (!text || !state.compiled?.ok) {
       asked = "";
+      latest.drop();
       show([], text ? "The grammar cannot be read yet." : "Matches that are empty are not shown.", "");
       return;
     }
-    const mine = ++request;
     asked = key;
-    const answer = await askServer(server.find_matches, { ...grammarOf(state), searched: text });
-    if (mine !== request) return;
-    if (!answer.ok) {
-      asked = "";
-      show([], answer.why || answer.fault, "");
-      return;
-    }
+    latest.run(async (ask) => {
+      const answer = await ask(server.find_matches, { ...grammarOf(state), searched: text });
+      if (answer.ok) showAnswer(answer, text);
+      else {
+        asked = "";
+        show([], answer.why || answer.fault, "");
+      }
+    });
+  }
+  function showAnswer(answer, text) {
     const units = unitsIn(text),
       found = [];
     for (let i = 0; i < answer.spans.length; i += 2) found.push([units(answer.spans[i]), units(answer.spans[i + 1])]);

@@ -1,20 +1,21 @@
 /* A run as it streams in: Gradio passes texts of a few lines each and may skip some. Each record of the run is taken
    once and in order. The end of the server is noticed behind proxies as well. */
 
-import { on } from "./state.js";
+import { createLatest } from "./ask.js";
+import { on, randomName } from "./state.js";
 
 const LEAST = 33; // milliseconds between two calls of `arrived`
 
 /** `doors.take(record)` is called with every record of the run that was begun last, and `doors.arrived()` after
-      records, at most 30 times a second. `doors.missed({ run, from })` asks the server for lines that no text had.
+      records, at most 30 times a second. `doors.missed(ask, { run, from })` asks the server for lines that no text had.
       The event named `doors.over` is emitted at the end of every stream (also where the queue is full or the server has
       ended); if the run's last record does not come with it and the server has no further ones,
       `doors.dropped(words, advice, begun)` is called; `begun` says whether the run had records. */
 export function createStream(props, watch, doors) {
+  const catchingUp = createLatest();
   /** @type {string | null} */
   let name = null;
   let heard = 0,
-    asking = false,
     frame = 0,
     drawn = 0,
     begun = 0,
@@ -42,19 +43,12 @@ export function createStream(props, watch, doors) {
     if (!frame) frame = requestAnimationFrame(draw);
   }
 
-  async function ask() {
-    const run = name;
-    asking = true;
-    const answer = await doors.missed({ run, from: heard });
-    if (run !== name) return;
-    asking = false;
-    if (answer.fault) {
-      dropped();
-      return;
-    }
-    take(answer.lines, 0, answer.from);
-    arrived();
-  }
+  const catchUp = () =>
+    catchingUp.run(async (ask) => {
+      const answer = await doors.missed(ask, { run: name, from: heard });
+      if (answer.fault) dropped();
+      else take(answer.lines, 0, answer.from);
+    });
 
   function arrived() {
     const value = props.value || "",
@@ -69,7 +63,7 @@ export function createStream(props, watch, doors) {
     }
     if (head.run !== name) return; // an older run that has not stopped yet
     if (from.n <= heard) take(value, second + 1, from.n);
-    else if (!asking) ask();
+    else if (!catchingUp.waits) catchUp().then(arrived);
   }
   watch("value", arrived);
 
@@ -82,9 +76,9 @@ export function createStream(props, watch, doors) {
   async function ended(run) {
     if (run !== name || over < begun) return;
     const before = heard;
-    if (heard && !asking) await ask();
+    if (heard && !catchingUp.waits) await catchUp();
     if (run !== name) return;
-    if (asking || heard > before) setTimeout(() => ended(run), 500);
+    if (catchingUp.waits || heard > before) setTimeout(() => ended(run), 500);
     else dropped();
   }
   on(doors.over, () => {
@@ -97,15 +91,16 @@ export function createStream(props, watch, doors) {
     /** A name for a run that is about to be requested. */
     begin() {
       begun += 1;
-      name = `r${Math.random().toString(36).slice(2)}`;
+      name = randomName();
       heard = 0;
-      asking = false;
+      catchingUp.drop();
       return name;
     },
     /** Take no more records of the run; returns its name. */
     end() {
       const ended = name;
       name = null;
+      catchingUp.drop();
       return ended;
     },
   };

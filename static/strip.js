@@ -1,10 +1,11 @@
 /* The token strip: tokens are added one at a time, one of them is selected, each has a colour. Makes no requests: its
-   caller passes what a selection does. Below it, a line about the selected token. */
+   caller passes what a selection does. On a phone, a bar with the text and the selected token. */
 
+import { sentence } from "./callout.js";
 import { el } from "./dom.js";
 import { shades } from "./measures.js";
-import { cards, on, state } from "./state.js";
-import { formatNumber, formatPercent, glyphs, hexOf, readOf, spelledText, tokenNodes } from "./tokens.js";
+import { on, state } from "./state.js";
+import { glyphs, readOf, spelledText, tokenNodes } from "./tokens.js";
 
 /** The most characters of a run in the bar of a phone; the pixels that it and the links below it cover. */
 const MOST_PEEKED = 80,
@@ -22,7 +23,8 @@ export function createStrip(box, doors) {
     (step.forced ? ", the only one allowed" : "") +
     (step.cut ? ", the model preferred a different token" : "") +
     (step.hand ? ", taken by hand" : "") +
-    (step.free === undefined ? "" : ", reasoning before the grammar's text");
+    (step.free === undefined ? "" : ", reasoning before the grammar's text") +
+    ({ refused: ", refused by the grammar", alone: ", scored by the model alone" }[step.read] ?? "");
 
   function paint(token, step, index) {
     token.className =
@@ -32,6 +34,7 @@ export function createStrip(box, doors) {
       (step.cut ? " cut" : "") +
       (step.hand ? " hand" : "") +
       (step.free === undefined ? "" : " free") +
+      (step.read ? ` ${step.read}` : "") +
       (token.classList.contains("trap") ? " trap" : "");
     token.setAttribute("aria-label", name(step, index));
     const first =
@@ -173,82 +176,6 @@ export function createStrip(box, doors) {
     doors.select(next, true);
   });
   return { add, clear, mark, next, by, traps };
-}
-
-/* The line under the token strip: what the model preferred at the selected token, and what the grammar allowed. */
-
-const code = (token) => el("code", {}, glyphs(token));
-
-/** Whether the grammar leaves no other text than this token: every allowed token is a beginning of it. */
-function required({ allowed, may, token }) {
-  const whole = hexOf(token) ?? "";
-  return (
-    may.length === allowed &&
-    (token.end ? allowed === 1 : may.every((one) => !one.end && whole.startsWith(hexOf(one) ?? "")))
-  );
-}
-
-/** The sentence about a step, as nodes. */
-function sentence(step) {
-  const [best] = step.wanted,
-    [rule, require, allow] =
-      step.free === undefined
-        ? [cards.run?.masked(0).masked ? "mask" : "grammar", "requires ", "allows "]
-        : ["markers", "require ", "allow "];
-  if (step.cut && best)
-    return ["the model preferred ", code(best), `; the ${rule} `, required(step) ? require : allow, code(step.token)];
-  if (step.forced) return [`the ${rule} ${allow}`, code(step.token), " only"];
-  return [
-    code(step.token),
-    step.rank === 1
-      ? " was the model's first choice"
-      : step.rank
-        ? ` was the model's choice number ${formatNumber(step.rank)}`
-        : "",
-    `: ${formatPercent(step.p)}; ${formatNumber(step.allowed)} tokens are allowed here`,
-  ];
-}
-
-export function createCallout(find) {
-  const line = find(".callout"),
-    says = line.querySelector(".says"),
-    why = line.querySelector("button"),
-    strip = find(".strip"),
-    inspector = find(".insp");
-  const selected = () => strip.querySelector(".tok[aria-selected='true']");
-  /** @type {any} */
-  let shown = null;
-
-  /** Put the line, and the arrow on it, under the selected token. */
-  function point() {
-    const first = selected()?.getClientRects()[0]; // none while another view is shown
-    if (!shown || !first) return;
-    const from = line.getBoundingClientRect().left + 14;
-    const middle = first.left + first.width / 2 - from,
-      room = line.clientWidth - 28 - says.parentElement.offsetWidth;
-    const start = Math.max(0, Math.min(middle - 24, room));
-    says.parentElement.style.marginLeft = `${start}px`;
-    line.style.setProperty("--arrow", `${Math.max(10, middle - start)}px`);
-  }
-  function show(step) {
-    shown = step?.wanted && selected() ? step : null;
-    line.style.visibility = shown ? "" : "hidden"; // it keeps its height, so that nothing below it moves
-    if (!shown) return;
-    line.classList.toggle("cut", Boolean(step.cut));
-    says.replaceChildren(...sentence(step));
-    why.textContent = step.cut ? "See why" : "Details";
-    point();
-  }
-  why.addEventListener("click", () => {
-    if (shown.cut && find(".whybox").hidden) find(".wanted button.cand.x")?.click();
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    scrollTo({ top: strip.getBoundingClientRect().top + scrollY - 12, behavior: calm ? "auto" : "smooth" });
-    inspector.querySelector("button")?.focus({ preventScroll: true });
-  });
-  on("step", show);
-  new ResizeObserver(point).observe(strip);
-  strip.addEventListener("scroll", point, { passive: true });
-  show(null);
 }
 
 /** On a phone the run card is below the first screen: until its Run is in view, a bar over the lower edge has the text

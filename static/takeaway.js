@@ -1,10 +1,12 @@
 /* The card of downloads: files of every kind, and the run as code. */
 
+import { createLatest } from "./ask.js";
 import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
 import { exportFiles } from "./export.js";
+import { createFold } from "./fold.js";
 import { spoken } from "./measures.js";
 import { exportEntries } from "./picture-tools.js";
-import { askServer, chatOf, grammarOf, on, state } from "./state.js";
+import { chatOf, grammarOf, nameNow, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber } from "./tokens.js";
 import { work } from "./work.js";
@@ -24,9 +26,9 @@ export function mountTakeaway({ element, server }) {
     rules: "rules",
     detokenizer: "detokenizer",
   };
+  createFold(element.querySelector(".fold"), element.querySelector(".halves"), "export");
   let programs = /** @type {(Record<string, string> & { fault?: string }) | null} */ (null),
     stale = true,
-    asked = 0,
     seen = false;
 
   // -- files ------------------------------------------------------------------------------------
@@ -38,9 +40,9 @@ export function mountTakeaway({ element, server }) {
     ["stack", "rules"].includes(machineNow()) ||
     (machineNow() === "tokens" && Boolean(state.compiled?.tabs?.characters));
 
-  /** A whole machine, written by the server. */
-  async function machine(form) {
-    const answer = await askServer(server.take_machine, { ...grammarOf(state), machine: machineNow(), form });
+  /** A whole machine, written by the server. @param {import("./ask.js").Ask} ask */
+  async function machine(ask, form) {
+    const answer = await ask(server.take_machine, { ...grammarOf(state), machine: machineNow(), form });
     if (answer.fault) {
       showNotice(answer.fault);
       return;
@@ -52,19 +54,9 @@ export function mountTakeaway({ element, server }) {
     );
   }
 
-  /** Some files take the server a moment: a second click meanwhile would ask for a second one. */
-  async function once(button, act) {
-    if (button.hasAttribute("aria-busy")) return;
-    button.setAttribute("aria-busy", "true");
-    try {
-      await act(button);
-    } finally {
-      button.removeAttribute("aria-busy");
-    }
-  }
-
   const FINITE = "A machine with a stack is not finite: take it as JSON";
-  /** @type {[string, string, (() => string) | null, [string, (button: HTMLElement) => any, string][]][]} */
+  /** @typedef {[string, (button: HTMLElement, ask: import("./ask.js").Ask) => any, string]} Entry */
+  /** @type {[string, string, (() => string) | null, Entry[]][]} */
   const GROUPS = [
     [
       "Grammar",
@@ -83,8 +75,8 @@ export function mountTakeaway({ element, server }) {
         ["SVG", exportFiles.svg, "The picture as it looks now"],
         ["PNG", exportFiles.png, "The same, twice as large"],
         ["DOT", exportFiles.dot, "For Graphviz"],
-        ["JSON", () => machine("json"), "The whole machine: states and edges"],
-        ["OpenFst", () => machine("fst"), "AT&T text with tables of symbols, in a zip"],
+        ["JSON", (_button, ask) => machine(ask, "json"), "The whole machine: states and edges"],
+        ["OpenFst", (_button, ask) => machine(ask, "fst"), "AT&T text with tables of symbols, in a zip"],
       ],
     ],
     [
@@ -95,12 +87,12 @@ export function mountTakeaway({ element, server }) {
       [
         [
           "Replay",
-          () => exportFiles.replay(server),
+          (_button, ask) => exportFiles.replay(ask, server),
           "One page that plays the run with its machines: opens anywhere, needs no server",
         ],
         [
           "Copy embed code",
-          (button) => exportFiles.embed(server, button),
+          (button, ask) => exportFiles.embed(ask, server, button),
           "HTML for your own page that holds the whole replay: a frame without a file or a request",
         ],
         [
@@ -114,20 +106,25 @@ export function mountTakeaway({ element, server }) {
       ],
     ],
   ];
+  /** A button of the card. Some files take the server a moment: it is marked meanwhile. */
+  function fileButton([label, act, title]) {
+    const latest = createLatest({
+      busy: (waiting) => {
+        if (waiting) button.setAttribute("aria-busy", "true");
+        else button.removeAttribute("aria-busy");
+      },
+    });
+    const onclick = () => latest.run(async (ask) => act(button, ask));
+    const button = el(
+      "button",
+      { type: "button", class: label === "Replay" ? "primary" : null, title, onclick },
+      label,
+    );
+    return button;
+  }
   const groups = GROUPS.map(([name, says, of, acts]) => {
     const detail = el("span", { class: "quiet" });
-    const buttons = acts.map(([label, act, title]) =>
-      el(
-        "button",
-        {
-          type: "button",
-          class: label === "Replay" ? "primary" : null,
-          title,
-          onclick: (event) => once(event.currentTarget, act),
-        },
-        label,
-      ),
-    );
+    const buttons = acts.map(fileButton);
     files.append(
       el(
         "div",
@@ -164,24 +161,24 @@ export function mountTakeaway({ element, server }) {
   };
 
   /** Request the programs if they are visible and not up to date. */
-  async function write() {
+  function write() {
     if (!seen || !stale) return;
     stale = false;
-    const mine = ++asked,
-      held = work.now();
-    const answer = await askServer(server.take_code, {
-      code: chosen(),
-      ...held.settings,
-      ...held,
-      chat: chatOf(held),
-      settings: undefined,
-      example: state.example?.name || "",
-      address: location.origin + location.pathname,
+    writing.run(async (ask) => {
+      const held = work.now();
+      programs = await ask(server.take_code, {
+        code: chosen(),
+        ...held.settings,
+        ...held,
+        chat: chatOf(held),
+        settings: undefined,
+        example: nameNow(),
+        address: location.origin + location.pathname,
+      });
+      print();
     });
-    if (mine !== asked) return;
-    programs = answer;
-    print();
   }
+  const writing = createLatest();
   const soon = debounce(400, write);
   const aged = () => {
     stale = true;
@@ -219,16 +216,17 @@ export function mountTakeaway({ element, server }) {
   if (kept) markChosen(tabs, "aria-selected", kept);
 
   // formats that the menu of the picture card cannot make itself
+  const whole = createLatest();
   on("ready", () => {
     exportEntries.add?.("Download PNG", exportFiles.png);
     exportEntries.add?.(
       "Whole machine as JSON",
-      () => machine("json"),
+      () => whole.run((ask) => machine(ask, "json")),
       () => state.tab in MACHINES,
     );
     exportEntries.add?.(
       "Whole machine as OpenFst text",
-      () => machine("fst"),
+      () => whole.run((ask) => machine(ask, "fst")),
       () => state.tab in MACHINES && !stacked(),
     );
     show();

@@ -1,7 +1,9 @@
 /* Tests: texts with the expected result, checked at every change of the grammar; why one fails. */
 
-import { debounce, el, showNotice } from "./dom.js";
-import { askServer, emit, grammarKey, on, state, wholeOf } from "./state.js";
+import { createLatest } from "./ask.js";
+import { el, showNotice } from "./dom.js";
+import { emit, grammarKey, on, state, wholeOf } from "./state.js";
+import { createTestForm, isEntered, meantText, NEXT, TOLD, writtenText } from "./test-form.js";
 import { formatNumber, visibleText } from "./tokens.js";
 import { whyNodes } from "./why.js";
 
@@ -9,9 +11,6 @@ import { whyNodes } from "./why.js";
 
 const MOST = 50,
   LONGEST = 5000; // tests, and characters of one: the server accepts no more in one request
-
-const NEXT = { accept: "reject", reject: "accept" };
-const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
 
 /** A test in either shape that was ever written: a text, or a text with what is expected. */
 const asTest = (held) =>
@@ -24,20 +23,25 @@ const testsOf = (example) => {
   return [...expecting(example.accepts, "accept"), ...expecting(example.rejects, "reject")].slice(0, MOST);
 };
 
+/** Where a text fails, in words. */
+function placeOf(text, offset) {
+  const lines = [...text].slice(0, offset).join("").split("\n"),
+    column = `column ${[...lines[lines.length - 1]].length + 1}`;
+  return text.includes("\n") ? `line ${lines.length}, ${column}` : column;
+}
+
 const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The list of tests in ``box``; ``counted`` gets the numbers of tests.
     @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests"),
-    line = box.querySelector(".brought"),
-    form = box.querySelector(".addtest"),
-    input = form.querySelector("input"),
-    wanted = form.querySelector(".expect");
-  let checking = 0,
-    results = new Map(),
+    line = box.querySelector(".brought");
+  const checking = createLatest();
+  let results = new Map(),
     asked = /** @type {any} */ (null), // the test whose why is shown
     came = /** @type {{ title: string, tests: string } | null} */ (null), // the example of the tests
+    departed = /** @type {{ tests: any[], came: any } | null} */ (null), // those that left with its text
     marked = /** @type {any} */ (null); // the selected node of the parse tree of a test
 
   const passes = (test) => {
@@ -45,16 +49,14 @@ export function createTestList(box, server, counted) {
     return !result || !test.expect ? null : result.accepted === (test.expect === "accept");
   };
 
-  async function check() {
-    const mine = ++checking;
-    const answer = await askServer(server.check_texts, {
-      ...wholeOf(state),
-      texts: state.tests.map((test) => test.text),
+  const check = () =>
+    checking.run(async (ask) => {
+      const texts = state.tests.map((test) => test.text);
+      const answer = await ask(server.check_texts, { ...wholeOf(state), texts });
+      if (!answer.results) return;
+      results = new Map(answer.results.map((result) => [result.text, result]));
+      show();
     });
-    if (mine !== checking || !answer.results) return;
-    results = new Map(answer.results.map((result) => [result.text, result]));
-    show();
-  }
 
   function count() {
     const judged = state.tests.filter((test) => passes(test) !== null);
@@ -64,32 +66,28 @@ export function createTestList(box, server, counted) {
   /** What came of a test, in words. */
   function outcome(test, result) {
     const said = el("span", { class: "outcome" });
-    const failed = passes(test) === false;
-    if (result.accepted) {
-      if (failed) said.append(el("b", { class: "no" }, "fails: "), "it is accepted");
-      said.append(treeButton(test));
-      return said;
-    }
-    if (failed) said.append(el("b", { class: "no" }, "fails: "));
-    said.append(
-      result.at_end ? "not finished; expected " : `column ${result.column}: expected `,
-      el("b", {}, result.expected || "nothing more"),
-    );
-    said.append(treeButton(test));
-    said.append(
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link ask",
-          "aria-expanded": String(asked?.test === test),
-          onclick: () => ask(test, result),
-        },
-        "why?",
-      ),
-    );
+    if (passes(test) === false)
+      said.append(el("b", { class: "no" }, "fails: "), result.accepted ? "it is accepted" : "");
+    if (!result.accepted)
+      said.append(
+        result.at_end ? "not finished; expected " : `${placeOf(test.text, result.offset)}: expected `,
+        el("b", {}, result.expected || "nothing more"),
+      );
+    said.title = said.textContent ?? "";
     return said;
   }
+
+  const whyButton = (test, result) =>
+    el(
+      "button",
+      {
+        type: "button",
+        class: "link ask",
+        "aria-expanded": String(asked?.test === test),
+        onclick: () => ask(test, result),
+      },
+      "why?",
+    );
 
   const treeButton = (test) =>
     el(
@@ -136,17 +134,22 @@ export function createTestList(box, server, counted) {
     return say;
   }
 
+  const explaining = createLatest({ subject: () => grammarKey(wholeOf(state)) });
   /** Ask why a text is rejected; asked again, the answer goes. */
-  async function ask(test, result) {
+  function ask(test, result) {
     if (asked?.test === test) {
       forget();
       show();
       return;
     }
-    const about = wholeOf(state);
     const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
-    const record = await askServer(server.why, { ...about, ...at });
-    if (grammarKey(about) !== grammarKey(wholeOf(state)) || !state.tests.includes(test)) return;
+    explaining.run(async (ask) => {
+      const record = await ask(server.why, { ...wholeOf(state), ...at, tested: true });
+      if (state.tests.includes(test)) explain(test, record);
+      emit("read text", test.text);
+    });
+  }
+  function explain(test, record) {
     asked = { test, record };
     show();
     const panel = list.closest(".panel"),
@@ -212,6 +215,11 @@ export function createTestList(box, server, counted) {
       sign(test, result),
       expect,
       el("div", { class: "body" }, say, result ? outcome(test, result) : null),
+      el(
+        "span",
+        { class: "acts" },
+        ...(result ? [treeButton(test), result.accepted ? "" : whyButton(test, result)] : []),
+      ),
       drop,
       asked?.test === test ? because(asked.record) : null,
     );
@@ -253,7 +261,7 @@ export function createTestList(box, server, counted) {
     show();
     touched();
     const next = list.children[Math.min(index, state.tests.length - 1)];
-    (next?.querySelector(".say") ?? input).focus();
+    (next?.querySelector(".say") ?? form).focus();
   }
 
   /** Add tests; none is added twice. */
@@ -274,13 +282,13 @@ export function createTestList(box, server, counted) {
   function edit(say, index) {
     if (!state.tests[index]) return; // a row of the tests before, which go as soon as these are tried
     const area = el("textarea", { rows: 1, "aria-label": "Text to test", spellcheck: "false" });
-    area.value = state.tests[index].text;
+    area.value = writtenText(state.tests[index].text);
     let open = true;
     const leave = (keep) => {
       if (!open) return false;
       open = false;
       area.remove();
-      const written = area.value.slice(0, LONGEST);
+      const written = meantText(area.value).slice(0, LONGEST);
       if (keep && written !== state.tests[index].text) change(index, { text: written });
       else show();
       return true;
@@ -291,7 +299,7 @@ export function createTestList(box, server, counted) {
     area.addEventListener("blur", () => leave(true));
     area.addEventListener("keydown", (event) => {
       event.stopPropagation(); // arrows and Delete are the text's
-      if (event.key === "Enter" && !event.shiftKey && !event.ctrlKey && !event.metaKey) {
+      if (isEntered(event)) {
         event.preventDefault();
         close(true);
       }
@@ -308,47 +316,7 @@ export function createTestList(box, server, counted) {
       remove(at);
     }
   });
-  /** What is expected of the text that is added next. */
-  function want(expect) {
-    wanted.textContent = expect;
-    wanted.className = `expect ${expect}`;
-    wanted.title = `Added as ${TOLD[expect]}; press to change`;
-  }
-  wanted.addEventListener("click", () => want(NEXT[wanted.textContent]));
-  want("accept");
-
-  // the text being typed is tried before it is a test
-  const trying = form.querySelector(".trying");
-  const tryOut = debounce(150, async () => {
-    const tried = input.value;
-    const answer =
-      tried && state.compiled?.ok ? await askServer(server.check_texts, { ...wholeOf(state), texts: [tried] }) : {};
-    if (tried !== input.value) return;
-    const result = answer.results?.[0];
-    trying.className = `trying ${result ? (result.accepted ? "good" : result.at_end ? "quiet" : "no") : "quiet"}`;
-    trying.textContent = result ? (result.accepted ? "✓" : result.at_end ? "…" : "✗") : "+";
-    trying.title = result
-      ? result.accepted
-        ? "accepted"
-        : result.at_end
-          ? "not finished"
-          : `fails at column ${result.column}`
-      : "";
-  });
-  input.addEventListener("input", tryOut);
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    put([{ text: input.value, expect: wanted.textContent }]);
-    input.value = "";
-    tryOut.now();
-    form.scrollIntoView({ block: "nearest" });
-  });
-  input.addEventListener("paste", (event) => {
-    const lines = (event.clipboardData?.getData("text") ?? "").replace(/\n$/, "").split(/\r?\n/);
-    if (lines.length < 2) return;
-    event.preventDefault();
-    put(lines.filter((line) => line).map((text) => ({ text, expect: wanted.textContent })));
-  });
+  const form = createTestForm(box.querySelector(".addtest"), server, (added) => put(added));
 
   on("typed", forget); // what was answered is of another grammar
   return {
@@ -357,34 +325,50 @@ export function createTestList(box, server, counted) {
     show,
     /** The grammar is another: nothing is known of the texts. */
     clear() {
-      ++checking;
+      checking.drop();
       results = new Map();
       forget();
       show();
     },
     /** The example that the tests came with, for when its grammar is opened again. */
     came: () => came,
-    /** Offer to remove an example's tests where another grammar took its place. */
-    brought(other) {
-      line.hidden = !(other && came && state.tests.length && JSON.stringify(state.tests) === came.tests);
-      if (line.hidden) return;
-      const act = (text, what) => el("button", { type: "button", class: "link", onclick: what }, text);
-      const removed = () => {
-        const tests = state.tests.splice(0);
-        const back = () => {
-          line.hidden = true;
-          put(tests);
-          input.focus();
-        };
-        line.replaceChildren(`${tests.length} tests removed. `, act("Put them back", back));
-        forget();
+    /** The example's own tests leave with its text; a line offers to put them back. */
+    leave() {
+      if (!came || !state.tests.length || JSON.stringify(state.tests) !== came.tests) return;
+      const [tests, { title }] = [state.tests.splice(0), came];
+      const back = el(
+        "button",
+        {
+          type: "button",
+          class: "link",
+          onclick: () => {
+            line.hidden = true;
+            put(tests);
+            form.focus();
+          },
+        },
+        "Put them back",
+      );
+      departed = { tests, came };
+      came = null; // put back, they are the reader's
+      line.replaceChildren(`The ${tests.length} tests of “${title}” left with its text. `, back);
+      line.hidden = false;
+      forget();
+      show();
+      touched();
+    },
+    /** The example's text is there again: so are its tests, unless others took their place. */
+    comeBack() {
+      if (departed && !state.tests.length) {
+        state.tests.push(...departed.tests);
+        came = departed.came;
+        line.hidden = true;
         show();
-        touched();
-        line.querySelector("button")?.focus();
-      };
-      line.replaceChildren(`These tests came with “${came?.title}”. `, act("Remove them", removed));
+      }
+      departed = null;
     },
     open(example) {
+      departed = null;
       line.hidden = true;
       state.tests = testsOf(example);
       came = example.name ? { title: example.title, tests: JSON.stringify(state.tests) } : (example.came ?? null);

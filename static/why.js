@@ -159,6 +159,17 @@ function sentence(record) {
   return record.reason[0].toUpperCase() + record.reason.slice(1);
 }
 
+/** The reason in one line: what the grammar expects, and the first place where that is written.
+    @param {Answer<Why>} record */
+export function reasonLine(record) {
+  if (!record.ok) return [record.why || record.fault || "no reason is known"];
+  const [span] = record.failing ? record.spans : [];
+  return [
+    sentence(record),
+    ...(span ? [`, line ${span.line}`, ...(span.rule ? [" in rule ", el("code", {}, span.rule)] : [])] : []),
+  ];
+}
+
 /** The panel of a `why` record.
     @param {Answer<Why>} record */
 export function whyNodes(record) {

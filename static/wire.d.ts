@@ -90,12 +90,23 @@ export interface DraftModels {
   drafts: DraftModel[];
 }
 
+/** A token's probability after every stage of sampling, where they are recorded. */
+export interface AfterStages {
+  after_stages?: number[];
+}
+
+/** The names of the stages of sampling in their order, where they are recorded. */
+export interface Staged {
+  stages?: string[];
+}
+
 /** A token with its probability before the mask and after it; ``ok`` where it is allowed. */
 export interface Candidate {
   id: number;
   text?: string;
   hex?: string;
   end?: true;
+  after_stages?: number[];
   before: number;
   after: number;
   ok: boolean;
@@ -107,6 +118,7 @@ export interface Found {
   text?: string;
   hex?: string;
   end?: true;
+  after_stages?: number[];
   before: number;
   after: number;
   ok: boolean;
@@ -178,6 +190,7 @@ export interface PlainTurn {
   stack: string[];
   rules: string[];
   read_in: Span[];
+  stages?: string[];
   i: number;
   cut: boolean;
   ms: Times;
@@ -206,6 +219,7 @@ export interface Turn {
   stack: string[];
   rules: string[];
   read_in: Span[];
+  stages?: string[];
   i: number;
   cut: boolean;
   ms: Times;
@@ -232,11 +246,13 @@ export interface UnlabelledStep {
   stack: string[];
   rules: string[];
   read_in: Span[];
+  stages?: string[];
   i: number;
   cut: boolean;
   ms: Times;
   wanted: Candidate[];
   may: Candidate[];
+  after_stages?: number[];
   k: "step";
   id: number;
   token: Token;
@@ -252,7 +268,8 @@ export interface UnlabelledStep {
 /** A token of a run, with the terminal label that reads it, and what a draft model proposed.
 
     ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
-    in hexadecimal digits; nothing until the closing marker. ``budget`` is that before the token. */
+    in hexadecimal digits; nothing until the closing marker. ``budget`` is that before the token.
+    ``read``, in a given text: the first refused token, and those that the model scores alone. */
 export interface Step {
   m: number | null;
   kept: number;
@@ -264,11 +281,13 @@ export interface Step {
   stack: string[];
   rules: string[];
   read_in: Span[];
+  stages?: string[];
   i: number;
   cut: boolean;
   ms: Times;
   wanted: Candidate[];
   may: Candidate[];
+  after_stages?: number[];
   k: "step";
   id: number;
   token: Token;
@@ -283,6 +302,7 @@ export interface Step {
   free?: string;
   budget?: Budget;
   draft?: Token;
+  read?: "refused" | "alone";
 }
 
 /** The first token that the tokenizer would have written otherwise, and its own tokens. */
@@ -300,8 +320,15 @@ export interface Stop {
   good: boolean;
   rate?: number;
   perplexity?: number | null;
+  repeats?: string;
   proper?: Improper | null;
   value?: string;
+}
+
+/** What the model writes with the same prompt and settings but without a mask. */
+export interface Alone {
+  tokens: Token[];
+  accepted: boolean;
 }
 
 /** The first line of every text: the run it belongs to; of a recorded run its settings too. */
@@ -314,6 +341,11 @@ export interface Head {
   small_tokens?: boolean;
   finish?: boolean;
   monitor?: string;
+  alone?: Alone;
+  top_k?: number;
+  top_p?: number;
+  min_p?: number;
+  repetition_penalty?: number;
 }
 
 /** How many lines the run has before this text. */
@@ -356,6 +388,14 @@ export interface TakeAnswer {
   model: string;
   next: Turn | Stop;
   step: Step | null;
+}
+
+/** A given text as the steps of a run; ``end`` says whether the grammar accepts it. */
+export interface ReadText {
+  ok: true;
+  model: string;
+  steps: Step[];
+  end: Stop;
 }
 
 /** Tokens that a text is part of; ``more`` were found but are not listed. */
@@ -424,7 +464,8 @@ export interface Why {
 
 /** A problem or a piece of advice.
 
-    ``fix`` is a text to put in place of the span, or of the one ``fix_at``. */
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``. ``rule`` is the rule
+    that cannot be read because of the problem, and ``missing_rule`` a rule for an undefined name. */
 export interface Problem {
   start: number;
   end: number;
@@ -435,6 +476,8 @@ export interface Problem {
   column: number;
   fix: string | null;
   fix_at?: Span;
+  rule?: Span;
+  missing_rule?: string;
 }
 
 /** The matches in a text: start and end of each, in code points; of many the first ones.
@@ -495,7 +538,10 @@ export interface Monitor {
   source: string;
 }
 
-/** A grammar, or why the text is none; ``empty`` where there is no text. */
+/** A grammar, or why the text is none.
+
+    ``empty`` where there is no text, ``unfilled`` where its hole cannot be filled, ``drawable``
+    where some rules of a text that is no grammar can be drawn. */
 export interface Compiled {
   looks: string;
   inside: string | null;
@@ -507,6 +553,8 @@ export interface Compiled {
   ok: boolean;
   monitors?: Monitor[];
   empty?: boolean;
+  unfilled?: boolean;
+  drawable?: boolean;
 }
 
 /** Whether a text is accepted; else where it fails and what was expected there. */
@@ -701,8 +749,7 @@ export interface Tree {
 /** A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
-    them, ``follow`` the machine of the run whose states are shown. A picture of tokens over a
-    machine has ``current``, ``parts`` (the server's edges in each edge) and ``landings``. */
+    them, ``follow`` the machine of the run whose states are shown. */
 export interface Picture {
   ok: true;
   count: string;
@@ -721,12 +768,36 @@ export interface Picture {
   opening?: Opening;
   whole?: boolean;
   legible?: boolean;
-  folded?: string[];
   rules?: Record<string, string>;
-  current?: string;
-  parts?: Record<string, number[]>;
-  landings?: Record<string, string[]>;
   tree?: Tree;
+}
+
+/** The tokens of a flag with one stack effect: the server's edges, and where they end. */
+export interface FlagSegment {
+  text: string;
+  parts: number[];
+  ends: string[];
+  edge: Edge;
+}
+
+/** Tokens that lead to one place of a picture.
+
+    ``anchor`` is the drawn state where it stands, ``place`` the element they lead to, ``inside``
+    the label in which they end. */
+export interface Flag {
+  anchor: string;
+  place: string;
+  inside: string;
+  tokens: number;
+  segments: FlagSegment[];
+}
+
+/** The tokens that may follow in a state. */
+export interface Flags {
+  ok: true;
+  count: string;
+  state: string;
+  flags: Flag[];
 }
 
 /** A state a search found. */
@@ -750,12 +821,16 @@ export interface StatePlace {
   what: string;
 }
 
-/** What may be read in a state, and a text that leads there. */
+/** What may be read in a state, and a text that leads there.
+
+    ``reads`` are the characters that the state or a rule it calls reads, ``returns`` those that may
+    follow when its rule has ended. */
 export interface AboutState {
   ok: true;
   state: string;
   number: string;
   reads: string;
+  returns: string;
   reached: string | null;
   places: StatePlace[];
   may_end?: boolean;
@@ -815,7 +890,7 @@ export interface WrittenGrammar {
   text: string;
   notation: string;
   start: string;
-  style: string;
+  options: Record<string, string | boolean>;
 }
 
 /** An exercise with all that is needed to open it. */
@@ -862,7 +937,7 @@ export interface ModelAnswer {
   text: string;
   notation: string;
   start: string;
-  style: string;
+  options: Record<string, string | boolean>;
   ok: true;
   teaches: string;
 }
@@ -921,7 +996,7 @@ export interface SolvedExercise {
   text: string;
   notation: string;
   start: string;
-  style: string;
+  options: Record<string, string | boolean>;
   teaches: string;
 }
 
@@ -952,6 +1027,20 @@ export interface CompareLimits {
 export interface Contenders {
   methods: Contender[];
   limits: CompareLimits;
+}
+
+/** A small language with a prompt, for a comparison. */
+export interface CompareSample {
+  title: string;
+  text: string;
+  prompt: string;
+  notation: string;
+}
+
+/** Small languages to compare, and the lines of a recorded comparison; empty without one. */
+export interface CompareOpening {
+  samples: CompareSample[];
+  recorded: string;
 }
 
 /** A method and its distances from the model's own distribution, in nats; null for infinite. */
@@ -1111,7 +1200,7 @@ export interface ResultsGrammar {
   text: string;
   notation: string;
   start: string;
-  style: string;
+  options: Record<string, string | boolean>;
   prompt: string;
 }
 
@@ -1245,18 +1334,20 @@ export interface CompareStop {
 
 export type CompareRecord = Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
 
-/** An example in the gallery; ``refused`` choices of its recorded run were forbidden. */
+/** An example in the gallery. */
 export interface ExampleName {
   name: string;
   title: string;
   group: string;
-  refused: number | null;
 }
 
 /** Settings of an example's runs. */
 export interface Settings {
   small_tokens: boolean;
   monitor: string;
+  temperature: number;
+  seed: number;
+  finish: boolean;
 }
 
 /** An example as the page opens it. */
@@ -1346,11 +1437,12 @@ export interface File {
   base64: string;
 }
 
-/** What a replay would request: pictures by tab, and for each token its reasons.
+/** What a replay would request: pictures by tab, the flags of its steps, the reasons of tokens.
 
     ``narrows``: whether the run may allow fewer tokens than the grammar. */
 export interface ReplayDrawing {
   pictures: Record<string, (Record<string, any>)[]>;
+  flags: (Record<string, any>)[];
   narrows: boolean;
   reasons: any[];
 }
@@ -1416,7 +1508,7 @@ export interface LessonOpening {
   text: string;
   notation: string;
   start: string;
-  style: string;
+  options: Record<string, string | boolean>;
   prompt: string;
   tab: string;
   name: string;
@@ -1555,6 +1647,25 @@ export interface Judged {
   notes: Note[];
 }
 
+/** A row of a syntax card: ``‹`` and ``›`` enclose the part that is to be replaced. */
+export interface Construct {
+  text: string;
+  about: string;
+  insert: string;
+  example: string;
+}
+
+/** Constructs that belong together. */
+export interface SyntaxGroup {
+  title: string;
+  rows: Construct[];
+}
+
+/** The constructs of a notation (``syntax_card.Card``). */
+export interface SyntaxCard {
+  groups: SyntaxGroup[];
+}
+
 /** The requests of each part. */
 export interface Servers {
   header: {
@@ -1578,10 +1689,12 @@ export interface Servers {
     read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
     why(sent: object): Promise<Why | Refusal>;
     completions(sent: object): Promise<Completions>;
+    syntax_card(sent: object): Promise<SyntaxCard>;
     find_matches(sent: object): Promise<Matches | Refusal>;
   };
   picture: {
     draw_machine(sent: object): Promise<Picture | Refusal>;
+    draw_flags(sent: object): Promise<Flags | Refusal>;
     draw_railroad(sent: object): Promise<Picture | Refusal>;
     draw_parse_tree(sent: object): Promise<Picture | Refusal>;
     find_states(sent: object): Promise<FoundStates>;
@@ -1617,6 +1730,7 @@ export interface Servers {
   };
   compare: {
     contender_list(sent: object): Promise<Contenders>;
+    compare_opening(sent: object): Promise<CompareOpening>;
     compared_run(sent: object): Promise<ComparedRun | Refusal>;
     distribution(sent: object): Promise<Distribution | Refusal>;
     audit_engines(sent: object): Promise<Audits | Refusal>;
@@ -1642,5 +1756,6 @@ export interface Servers {
     turn(sent: object): Promise<NextAnswer | Refusal>;
     take_token(sent: object): Promise<TakeAnswer | Refusal>;
     find_tokens(sent: object): Promise<SearchAnswer | Refusal>;
+    read_text(sent: object): Promise<ReadText | Refusal>;
   };
 }

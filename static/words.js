@@ -1,8 +1,9 @@
 /* The grammar in words, one line for each part. A line under the pointer or with the keyboard marks its part in the
    editor; the line of the innermost part at the caret is marked. */
 
+import { createLatest } from "./ask.js";
 import { el } from "./dom.js";
-import { askServer, emit, grammarKey, grammarOf, state } from "./state.js";
+import { emit, grammarKey, grammarOf, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 
 /** @import { Servers, WordedPart } from "./wire" */
@@ -14,8 +15,8 @@ import { addGridKeys } from "./tests.js";
 export function createWordList(box, server, editor) {
   const list = el("ul", { class: "words", "aria-label": "The grammar in words" });
   box.append(list);
-  let of = "",
-    request = 0;
+  const latest = createLatest();
+  let of = "";
   /** @type {WordedPart[]} */
   let parts = [];
 
@@ -63,14 +64,17 @@ export function createWordList(box, server, editor) {
   });
 
   return {
-    async ask() {
-      if (!state.compiled?.ok || grammarKey(state.compiled) === of) return;
-      const mine = ++request,
-        asked = grammarOf(state.compiled);
-      const answer = await askServer(server.tell_in_words, asked);
-      if (mine !== request) return;
-      of = grammarKey(asked);
-      show(answer);
+    ask() {
+      if (!state.compiled?.ok || grammarKey(state.compiled) === of) {
+        latest.drop();
+        return;
+      }
+      const asked = grammarOf(state.compiled);
+      latest.run(async (ask) => {
+        const answer = await ask(server.tell_in_words, asked);
+        of = grammarKey(asked);
+        show(answer);
+      });
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { copyText, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
-import { cards, emit, state, wholeOf } from "./state.js";
+import { cards, emit, state, TABS, wholeOf } from "./state.js";
 import { formatNumber } from "./tokens.js";
 
 const MOST_TESTS = 50,
@@ -25,8 +25,12 @@ function settings(held) {
     constraint:
       typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
     lookahead: number(held?.lookahead, 0, 1000),
+    repetition_penalty: number(held?.repetition_penalty, 0.1, 10),
+    top_k: number(held?.top_k, 1, 1000000),
+    top_p: number(held?.top_p, 0.001, 1),
+    min_p: number(held?.min_p, 0, 1),
     small_tokens: held?.small_tokens === true || undefined,
-    finish: held?.finish === true || undefined,
+    finish: typeof held?.finish === "boolean" ? held.finish : undefined,
     monitor: typeof held?.monitor === "string" && /^[a-z]{1,40}$/.test(held.monitor) ? held.monitor : undefined,
     draft: text(held?.draft, 500) || undefined,
     reasoning: text(held?.reasoning?.closing, 100)
@@ -42,21 +46,32 @@ function settings(held) {
   return JSON.parse(JSON.stringify(kept));
 }
 
+/** The options of the notation; earlier versions wrote ``style`` for the one option that notations had. */
+function options({ notation, options, style }) {
+  const { choices } = notations[notation];
+  const held = options ?? (style ? { [Object.keys(choices)[0]]: style } : {});
+  return Object.fromEntries(
+    Object.entries(choices)
+      .filter(([name, values]) => Object.hasOwn(held, name) && values.slice(1).includes(held[name]))
+      .map(([name]) => [name, held[name]]),
+  );
+}
+
 /** What came from outside (a link, a storage), or null where it is no work of this page's. */
 function checked(held) {
-  if (!held || typeof held !== "object" || !Object.hasOwn(notations, held.notation) || text(held.text) === null)
+  if (typeof held?.notation !== "string" || !Object.hasOwn(notations, held.notation) || text(held.text) === null)
     return null;
   const tests = (Array.isArray(held.tests) ? held.tests : []).slice(0, MOST_TESTS).map(test);
   return {
     notation: held.notation,
     start: text(held.start, 200) || "start",
-    style: notations[held.notation].styles?.slice(1).find(({ name }) => name === held.style)?.name ?? "",
+    options: options(held),
     text: held.text,
     prompt: text(held.prompt) ?? "",
     system: text(held.system),
     tests: tests.filter(Boolean),
     settings: settings(held.settings),
-    tab: typeof held.tab === "string" && /^[a-z_]{1,40}$/.test(held.tab) ? held.tab : "",
+    tab: TABS.includes(held.tab) ? held.tab : "",
     ...(held.compare ? { compare: comparison(held.compare) } : {}),
   };
 }
@@ -114,7 +129,7 @@ const written = (work) =>
   JSON.stringify([
     work.notation,
     work.start,
-    work.style,
+    Object.entries(work.options).sort(),
     work.text.trimEnd(),
     work.prompt,
     work.system,
@@ -165,7 +180,7 @@ function check(text) {
 
 /** The fields that differ from the defaults; the others are left out of a link. */
 function brief(work) {
-  const usual = { start: "start", style: "", prompt: "", system: null, tab: "" };
+  const usual = { start: "start", prompt: "", system: null, tab: "" };
   const kept = Object.entries(work).filter(
     ([name, value]) => value !== usual[name] && (typeof value !== "object" || Object.keys(value).length),
   );

@@ -1,23 +1,23 @@
-"""What all tests share: which of them run, and that none fails because the machine is busy.
+"""What all tests share: which of them run.
 
 A bare ``pytest`` leaves out the tests marked ``slow``, ``browser`` and ``exhaustive``; with the name
 of a file, a folder or a test, or with ``-m``, all of it runs. ``--slow`` runs the slow ones and those
-in a browser too, ``--exhaustive 2/8`` the second eighth of the exhaustive ones: ``.ci/run`` takes
-another eighth for each commit, so eight in a row run every test.
+in a browser too, ``--exhaustive 2/16`` one sixteenth of the exhaustive ones: ``.ci/run`` takes
+another one for each commit, so sixteen in a row run every test.
 
-Property tests are not timed, and limits count a thread's own work. For a landing there is the
+Property tests are not timed. For a landing there is the
 profile ``repeatable``: the same examples each time, so that a change is refused for its own faults.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from tests.own_time import count_own_work
 
 # the tests of the interpreted kernels change it in processes they start
 os.environ.setdefault("WORKBENCH_KERNELS", "compiled")
@@ -25,7 +25,6 @@ os.environ.setdefault("WORKBENCH_KERNELS", "compiled")
 settings.register_profile("workbench", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("repeatable", settings.get_profile("workbench"), derandomize=True)
 settings.load_profile("workbench")
-count_own_work()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -63,3 +62,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.hook.pytest_deselected(items=list(set(items).difference(kept)))
     # without --loadscope-reorder, which begins files of few tests last, however long these take
     items[:] = sorted(kept, key=lambda item: item.get_closest_marker("strangers") is None)
+
+
+@pytest.fixture
+def frozen_heap() -> Iterator[None]:
+    """What other tests left is not collected within the seconds of this one."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

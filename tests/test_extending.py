@@ -42,7 +42,7 @@ def handlers() -> Handlers:
 # -- a notation: one line is one text --------------------------------------------------------------
 
 
-def read_lines(source: Source, start: str, limits: Limits, style: str) -> ParsedGrammar:
+def read_lines(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     """The first file: a reader, text → tree."""
     lines = tuple(
         Literal(found[0].encode(), Span(*found.span())) for found in re.finditer(".+", source.text)
@@ -86,7 +86,8 @@ def test_a_notation(lines: Notation, handlers: Handlers, tmp_path: Path) -> None
         "name": "lines",
         "label": "Lines",
         "suffix": ".lines",
-        "styles": [],
+        "choices": {},
+        "finish": False,
         "rules": True,
         "written": False,
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
+from contextlib import suppress
 from functools import cache
 
 import pytest
@@ -12,6 +14,7 @@ import workbench as wb
 from workbench.grammar.export.regular import write_machine, write_subsets
 from workbench.grammar.export.writers import standalone
 from workbench.grammar.gallery import load_gallery
+from workbench.pushdown import quotients
 from workbench.vocabulary.vocabulary import toy
 
 #: Grammars with recursion of all kinds, ambiguity, empty texts and counts: notation, text, letters,
@@ -39,6 +42,13 @@ GRAMMARS = {
         5,
     ),
     "hidden": ("kbnf", "start ::= e start 'a' | 'b' dead | 'b'; e ::= ''; dead ::= 'b' dead;", "ab", 8),
+    "optional": (
+        "kbnf",
+        "start ::= ('a' start? 'b')? ('a' 'b'?)? 'a'? ('b' ('a' | 'b'?))?;",
+        "ab",
+        7,
+    ),
+    "stars": ("kbnf", "start ::= ((('a')* 'b'?)* 'ab')*;", "ab", 8),
     "terminals": ("kbnf", "start ::= #'(ab|a)*' start | #'b+c' | #substrs'abc';", "abc", 6),
     "regex": ("regex", "(ab|c)*(a|bc?){2,3}|(?=ab).*c", "abc", 6),
     "machine": ("machine", "initial p\nfinal p, r\np -> q : a\nq -> p : b\nq -> r : c\nr -> r : a\n", "abc", 6),
@@ -72,6 +82,19 @@ def wanted(accepted: set[str], prefix: str, suffix: str) -> set[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GRAMMARS)
 def test_fill_is_the_quotient_from_its_definition(name: str) -> None:
+    compare_with_definition(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["counts", "nested", "optional", "stars"])
+def test_fill_in_rules_of_one_item(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sequence that is too long for one rule continues in another one."""
+    monkeypatch.setattr(quotients, "_MAX_ITEMS", 1)
+    monkeypatch.setattr(quotients, "_MAX_DEPTH", 1)
+    compare_with_definition(name)
+
+
+def compare_with_definition(name: str) -> None:
     grammar, words, accepted = texts_of(name)
     longest = max(map(len, words))
     chooser = random.Random(name)
@@ -300,6 +323,67 @@ def test_error_above_limits() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= '(' start ')' | 'x';")
     with pytest.raises(wb.LimitError):
         wb.fill("(" * 200, ")" * 200, grammar, limits=wb.Limits(states=100))
+
+
+def stars(depth: int, item: str = "'a'") -> str:
+    """Repetitions in one another, which derive each text in exponentially many ways."""
+    return f"start ::= {'(' * depth}{item}{')*' * depth};"
+
+
+#: Grammars in which the borders of a hole may be in very many places: grammar, prefix, suffix.
+BOMBS = {
+    "60 repetitions": (stars(60), "aaa", "aaa"),
+    "60 repetitions, a long hole": (stars(60), "a" * 400, "a" * 400),
+    "60 optional repetitions": (stars(60, "'a'? 'b'?"), "aab", "abb"),
+    "200 rules without a byte": (
+        "start ::= r0;"
+        + "".join(f"r{i} ::= r{i + 1}? r{i + 1}? 'a'? | r{i + 1} r{i + 1};" for i in range(200))
+        + "r200 ::= 'a'?;",
+        "aaa",
+        "aaa",
+    ),
+    "120 optional parts": ("start ::= " + "('a' start? 'b')? " * 120 + ";", "aba", "bab"),
+    "3,000 optional letters": ("start ::= " + "('a')? " * 3_000 + ";", "a" * 30, "a" * 30),
+    "pairs of itself": ("start ::= start start | 'a' start? | '';", "a" * 300, "a" * 300),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_hole_with_many_places_is_filled_in_time(name: str) -> None:
+    text, prefix, suffix = BOMBS[name]
+    limits = wb.Limits(seconds=1.0)
+    wb.fill("a", "a", wb.Grammar.from_kbnf(stars(2)))  # loads the kernels
+    grammar = wb.Grammar.from_kbnf(text, limits=wb.Limits(seconds=60))
+    began = time.thread_time()
+    with suppress(wb.LimitError):
+        hole = wb.fill(prefix, suffix, grammar, limits=limits)
+        assert grammar.accepts(prefix + wb.samples(hole, 1)[0] + suffix)
+    assert time.thread_time() - began < 2 * limits.seconds
+
+
+def test_a_hole_in_repetitions_has_one_rule_for_each_part() -> None:
+    """Its size is proportional to the nesting, although the ways to derive it are exponential."""
+    holes = [wb.fill("aaa", "aaa", wb.Grammar.from_kbnf(stars(depth))) for depth in (4, 6, 8)]
+    rules = [len(hole.tree.rules) for hole in holes if hole.tree is not None]
+    assert rules[2] - rules[1] == rules[1] - rules[0] > 0
+    for hole in holes:
+        assert all(hole.accepts("a" * count) for count in range(5))
+        assert not hole.accepts("b")
+
+
+def test_a_hole_in_optional_parts_has_one_rule_for_each_part() -> None:
+    grammar = wb.Grammar.from_kbnf(BOMBS["120 optional parts"][0])
+    hole = wb.fill("aba", "bab", grammar)
+    assert hole.tree is not None
+    assert len(hole.tree.rules) < 3 * 120
+    for text in ("", "b", "ba", "bab", "abab", "bbaa"):
+        assert hole.accepts(text) == grammar.accepts(f"aba{text}bab"), text
+
+
+def test_a_part_that_is_called_once_is_in_its_caller() -> None:
+    hole = wb.fill("(", ")", wb.Grammar.from_kbnf("start ::= '(' ('x' | 'y' ('z' | 'w')) ')';"))
+    assert hole.tree is not None
+    assert len(hole.tree.rules) == 1
 
 
 def test_nested_holes_are_filled_in_turn() -> None:

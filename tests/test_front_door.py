@@ -50,7 +50,7 @@ def test_importing_the_front_door_is_light() -> None:
 @pytest.mark.slow
 @needs_model
 def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, formats, tags, tools, methods, together, own, holes, exercises, _ = re.findall(
+    first, model, formats, tags, tools, methods, together, own, holes, exercises, _ = re.findall(
         r"```python\n(.*?)```", README, re.DOTALL
     )  # the last asks a page
     module = ModuleType("readme")
@@ -59,6 +59,9 @@ def test_the_readmes_python_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     exec(first, names)
     assert names["c"].mask(names["c"].initial).ids.tolist() == [0, 2, 4]
     assert str(names["step"].token) != ""
+    exec(model, names)
+    assert names["order"] == names["Order"].model_validate_json(names["text"])
+    assert 1 <= names["order"].count <= 99
     exec(formats, names)
     assert names["ada"] == {"name": "Ada"}
     assert not names["person"].accepts('{"name": "Ada", "age": -1}')

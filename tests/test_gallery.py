@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from workbench.app.pipeline import compile_text
+from workbench.app.ui.compare_opening import RECORDED as RECORDED_COMPARISON
 from workbench.app.ui.replay import GROUPS
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.combined import is_small
-from workbench.grammar.gallery import Example, load_gallery, recorded_run, refused_choices
+from workbench.grammar.gallery import Example, load_gallery, recorded_run
 from workbench.grammar.grammar import Grammar
 from workbench.lab.training.corpus.mixture import FORMATS
 
@@ -61,7 +62,7 @@ def test_every_group_has_examples() -> None:
         "Start here", "Everyday formats", "JSON and code", "Tools and thoughts", "From the papers",
         "Figures", "Classics", "Drawn machines",
     ]  # fmt: skip
-    assert next(iter(GALLERY)) == "person"
+    assert next(iter(GALLERY)) == "date"
     assert len({example.title for example in EXAMPLES}) == len(EXAMPLES)
 
 
@@ -85,7 +86,7 @@ def test_the_recorded_run_is_accepted_and_has_a_refused_choice(
     assert built[name].accepts(b"".join(token_bytes(token) for token in tokens).decode())
     assert tokens[-1].get("end")
     assert records[-1]["good"]
-    assert refused_choices(run) == sum(step["cut"] for step in steps) >= 1
+    assert any(step["cut"] for step in steps)
     assert head["max_tokens"] == example.max_tokens >= len(steps)
     assert head["small_tokens"] == example.small_tokens
     if example.small_tokens:
@@ -114,6 +115,7 @@ RECORD_AGAIN = "run python -m workbench.app.ui.replay"
 def test_every_file_has_a_table() -> None:
     files = {path.name for path in GRAMMARS.iterdir() if path.name != "gallery.toml"}
     recorded = {name for name in files if name.endswith(".trace.ndjson")}
+    files -= {RECORDED_COMPARISON.name}
     assert files - recorded == {example.file for example in EXAMPLES}
     assert recorded == {f"{name}.trace.ndjson" for name in RECORDED}
 

@@ -22,7 +22,7 @@ REGEXES = [
     (r"[^,\n]",                "any character but a line break or ','"),
     (r"[^\s\S]",               "a character of an empty set, so no text"),
     (r"a?",                    "optional: the letter 'a'"),
-    (r"a*",                    "any number of times, also never: the letter 'a'"),
+    (r"a*",                    "zero or more times: the letter 'a'"),
     (r"a{3}",                  "exactly 3 times: the letter 'a'"),
     (r"a{2,}",                 "2 or more times: the letter 'a'"),
     (r"a{0,4}",                "up to 4 times: the letter 'a'"),
@@ -53,7 +53,7 @@ def test_regexes(pattern: str, words: str) -> None:
 #   notation, grammar                                      in words, without the first line
 RULES = [
     ("kbnf", "start ::= 'a' b?; b ::= #'[0-9]';",           ["'start': in this order", "the letter 'a'", "then optional: the rule 'b'", "'b': a digit"]),
-    ("kbnf", "start ::= #e'[a-z]*x';",                      ["'start': text up to the end of the first match of the regex: in this order", "any number of times, also never: a small letter", "then the letter 'x'"]),
+    ("kbnf", "start ::= #e'[a-z]*x';",                      ["'start': text up to the end of the first match of the regex: in this order", "zero or more times: a small letter", "then the letter 'x'"]),
     ("kbnf", "start ::= #ex'xy';",                          ["'start': text without a match of the regex: the text 'xy'"]),
     ("kbnf", "start ::= #substrs'abc';",                    ["'start': any piece of the text 'abc', also nothing"]),
     ("kbnf", "start ::= except!('ab', 9) 'ab';",            ["'start': in this order", "a text of at most 9 bytes in which the text 'ab' does not occur", "then the text 'ab'"]),

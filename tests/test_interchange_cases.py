@@ -52,8 +52,8 @@ READ = [row for row in ROWS.values() if row["id"] not in REFUSED]
 _TRIED = 1_000
 
 
-def read(text: str, notation: str, start: str) -> Grammar:
-    return Grammar.from_text(text, Notation(notation), start)
+def read(text: str, notation: str, start: str | None) -> Grammar:
+    return Grammar.from_text(text, Notation(notation), start or "start")
 
 
 def test_the_rows_are_all_there() -> None:

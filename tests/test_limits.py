@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import pickle
+import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from tests.own_time import day_time
 from workbench.base import kernels
-from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
+from workbench.base.cpu_time import cpu_seconds, uncounted
+from workbench.base.errors import EndedError, LimitError
+from workbench.base.limits import (
+    LIMITS,
+    Clock,
+    Limits,
+    budget_clock,
+    check_time_budget,
+    time_budget,
+    within,
+)
 from workbench.base.source import Source
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 from workbench.syntax.regex.parser import parse_regex
@@ -30,14 +42,15 @@ def test_error_names_the_budget_in_words() -> None:
 
 @pytest.mark.parametrize("name", ["states", "seconds", "megabytes", "rows", "stack_depth"])
 def test_error_for_a_limit_of_zero(name: str) -> None:
-    with pytest.raises(ValueError, match=f"limit '{name}' must be above 0"):
-        Limits(**{name: 0})
+    changed: dict[str, Any] = {name: 0}
+    with pytest.raises(ValueError, match=f"as {name!r}, not 0"):
+        replace(LIMITS, **changed)
 
 
 def test_stages_share_the_seconds() -> None:
     work = Limits(seconds=1e-6).begun()
     first, second = work.clock(), work.clock()
-    assert first.started == second.started
+    assert first is second
     while second.seconds < 1e-5:
         pass
     with pytest.raises(LimitError, match="needs more than 1e-06 seconds"):
@@ -71,7 +84,7 @@ def test_operations_share_a_time_budget() -> None:
     check_time_budget()
 
 
-def test_the_earlier_of_two_deadlines_holds() -> None:
+def test_nested_time_budgets_all_hold() -> None:
     with time_budget(0.02), time_budget(60), pytest.raises(LimitError, match=r"than 0\.02 seconds"):
         spend(0.1)
     with time_budget(60):
@@ -80,23 +93,102 @@ def test_the_earlier_of_two_deadlines_holds() -> None:
         spend(0.03)
 
 
-def test_loading_kernels_is_not_counted_in_a_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "counted_now", day_time)
-    with time_budget(0.05):
-        with kernels._not_counted(), kernels._not_counted():
-            end = time.thread_time() + 0.1
-            while time.thread_time() < end:
-                pass
-        time.sleep(0.1)  # another request
-        check_time_budget()
+def use_processor(seconds: float) -> None:
+    """Use CPU time of this thread."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
 
 
-def test_waiting_is_not_counted_in_a_time_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "counted_now", day_time)
-    with time_budget(0.03):
+def test_a_thread_that_sleeps_uses_no_seconds() -> None:
+    clock = Limits(seconds=0.02).clock()
+    with time_budget(0.02):
         time.sleep(0.05)
+        clock.check()
         check_time_budget()
+    assert clock.seconds < 0.02
+
+
+def test_a_thread_that_works_uses_its_seconds() -> None:
+    clock = Limits(seconds=0.02).clock()
+    use_processor(0.03)
+    assert clock.seconds >= 0.03
+    for _ in range(2):  # again at each later check
+        with pytest.raises(LimitError, match=r"needs more than 0\.02 seconds"):
+            clock.check()
+
+
+def test_another_busy_thread_uses_none_of_the_seconds() -> None:
+    clock, is_over = Limits(seconds=0.05).clock(), threading.Event()
+
+    def work() -> None:
+        while not is_over.is_set():
+            pass
+
+    other = threading.Thread(target=work)
+    other.start()
+    end = time.perf_counter() + 0.3
+    while time.perf_counter() < end:
+        time.sleep(0.01)
+        clock.check()
+    is_over.set()
+    other.join()
+
+
+def test_work_that_another_thread_continues_is_counted_there() -> None:
+    clock, errors = Limits(seconds=0.05).clock(), list[LimitError]()
+    time.sleep(0.06)  # later checks read the CPU time
+
+    def work() -> None:
+        try:
+            while cpu_seconds() < 1:
+                clock.check()
+        except LimitError as error:
+            errors.append(error)
+
+    for _ in range(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert len(errors) == 2
+    clock.check()  # this thread worked for less
+
+
+def test_uncounted_work_uses_no_seconds() -> None:
+    clock = Limits(seconds=0.05).clock()
+    with time_budget(0.05):
+        with uncounted(), uncounted():
+            use_processor(0.1)
+            clock.check()
+        clock.check()
+        use_processor(0.06)
+        with pytest.raises(LimitError):
+            clock.check()
+
+
+def test_ended_work_stops_at_its_next_check() -> None:
+    """Also where a narrower budget holds, and when the end comes from another thread."""
+    ending = budget_clock()
+    with within(ending), time_budget(60), time_budget(1):
         LIMITS.clock().check()
+        thread = threading.Thread(target=ending.end)
+        thread.start()
+        thread.join()
+        for _ in range(2):
+            with pytest.raises(EndedError):
+                LIMITS.clock().check()
+            with pytest.raises(EndedError):
+                check_time_budget()
+    LIMITS.clock().check()
+
+
+def test_a_copied_clock_begins_anew() -> None:
+    clock = Clock(Limits(seconds=0.05))
+    use_processor(0.06)
+    copied = pickle.loads(pickle.dumps(clock))
+    copied.check()
+    with pytest.raises(LimitError):
+        clock.check()
 
 
 #   what reads                       a text                       the hint when time is over
@@ -143,19 +235,12 @@ def test_rows_remembered_fit_into_memory(
 def test_cpu_time_is_counted_from_the_switch_to_compiled_kernels(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kernels, "counted_now", day_time)
     with time_budget(0.2):
-        work(0.15)
-        monkeypatch.setattr(kernels._state, "switched", kernels.counted_now())
-        time.sleep(0.25)
-        work(0.1)
+        use_processor(0.25)
+        monkeypatch.setattr(kernels._state, "switched", time.perf_counter())
         check_time_budget()
+        use_processor(0.1)
+        check_time_budget()
+        use_processor(0.15)
         with pytest.raises(LimitError):
-            work(0.5)
-
-
-def work(seconds: float) -> None:
-    """Use CPU time, with checks of the budget."""
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        check_time_budget()
+            check_time_budget()

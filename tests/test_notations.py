@@ -1,15 +1,16 @@
-"""Every notation: file suffixes, start rules, values of texts, styles."""
+"""Every notation: file suffixes, start rules, values of texts, options."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from workbench.analysis.advice import tree_advice
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, options_in
 
 #: One language in every notation: two names.
 TEXTS = {
@@ -40,6 +41,15 @@ def test_a_text_of_each_notation(notation: Notation) -> None:
         False,
         False,
     ]
+
+
+@pytest.mark.parametrize("notation", [one for one in Notation if one is not Notation.REGEX])
+def test_error_of_a_text_that_takes_too_much_memory(notation: Notation) -> None:
+    """A text has a limit that depends on the memory: it is refused before it is read."""
+    text = "{}," * 700_000
+    with pytest.raises(LimitError, match="needs more than 256 megabytes") as caught:
+        Grammar.from_text(text, notation)
+    assert caught.value.budget == "megabytes"
 
 
 def test_every_notation_is_read() -> None:
@@ -112,21 +122,21 @@ def test_generated_rules_get_no_advice() -> None:
 OBJECT = '{"type": "object", "properties": {"a": {"type": "null"}}, "required": ["a"]}'
 POINT = "@dataclass\nclass Point:\n    x: int\n"
 
-#   notation, text                style        a text in it          one of another style
-STYLED = [
-    (Notation.JSON_SCHEMA, OBJECT, "",          '{ "a":\n null}',     ""),
-    (Notation.JSON_SCHEMA, OBJECT, "one space", '{"a": null}',        '{"a":null}'),
-    (Notation.JSON_SCHEMA, OBJECT, "compact",   '{"a":null}',         '{"a": null}'),
-    (Notation.DATACLASS,   POINT,  "",          "Point(x=1)",         '{"x": 1}'),
-    (Notation.DATACLASS,   POINT,  "json",      '{"x": 1}',           "Point(x=1)"),
+#   notation, text                options                       a text in it          one of another layout
+LAID_OUT = [
+    (Notation.JSON_SCHEMA, OBJECT, {},                          '{ "a":\n null}',     ""),
+    (Notation.JSON_SCHEMA, OBJECT, {"whitespace": "one space"}, '{"a": null}',        '{"a":null}'),
+    (Notation.JSON_SCHEMA, OBJECT, {"whitespace": "compact"},   '{"a":null}',         '{"a": null}'),
+    (Notation.DATACLASS,   POINT,  {},                          "Point(x=1)",         '{"x": 1}'),
+    (Notation.DATACLASS,   POINT,  {"style": "json"},           '{"x": 1}',           "Point(x=1)"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("notation", "text", "style", "good", "bad"), STYLED)
-def test_a_style_is_how_texts_are_laid_out(
-    notation: Notation, text: str, style: str, good: str, bad: str
+@pytest.mark.parametrize(("notation", "text", "options", "good", "bad"), LAID_OUT)
+def test_options_say_how_texts_are_laid_out(
+    notation: Notation, text: str, options: dict[str, Any], good: str, bad: str
 ) -> None:
-    grammar = Grammar.from_text(text, notation, style=style)
+    grammar = Grammar.from_text(text, notation, **options)
     assert grammar.accepts(good)
     assert not grammar.accepts(bad)
     assert grammar.parse(good) is not None
@@ -157,9 +167,27 @@ def test_error_for_a_text_to_check_that_is_none() -> None:
 
 
 @pytest.mark.parametrize("notation", list(Notation))
-def test_error_for_an_unknown_style(notation: Notation) -> None:
-    told = " or ".join(map(repr, notation.styles)) or "leave it out"
+def test_error_for_an_unknown_option_or_choice(notation: Notation) -> None:
     with pytest.raises(WorkbenchError) as raised:
-        Grammar.from_text("x", notation, style="sideways")
-    assert "no style 'sideways'" in raised.value.message
-    assert told in raised.value.hint
+        Grammar.from_text("x", notation, sideways=True)
+    assert raised.value.message == f"{notation.label} has no option 'sideways'"
+    for name, choices in notation.choices.items():
+        options: dict[str, Any] = {name: "sideways"}
+        with pytest.raises(WorkbenchError) as raised:
+            Grammar.from_text("x", notation, **options)
+        assert raised.value.message == f"{notation.label} has no {name} 'sideways'"
+        assert " or ".join(map(repr, choices)) in raised.value.hint
+
+
+#   a record                                    the options in it              why
+RECORDS = [
+    ({"whitespace": "compact", "order": ""},    {"whitespace": "compact"},     "an empty value is the default"),
+    ({"style": "one space"},                    {"whitespace": "one space"},   "the name of earlier versions"),
+    ({"style": "any", "whitespace": "compact"}, {"whitespace": "compact"},     "the present name wins"),
+    ({"documents": {}, "start": "start"},       {},                            "neither is a choice"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("record", "options", "why"), RECORDS)
+def test_options_of_a_stored_schema(record: dict[str, Any], options: Any, why: str) -> None:
+    assert options_in(record, Notation.JSON_SCHEMA) == options, why

@@ -149,7 +149,7 @@ def test_error_a_machine_there_is_not() -> None:
 
 def test_a_problem_has_the_place_of_its_error() -> None:
     error = SourceError("wrong", Source("ab\ncd", "grammar"), Span(4, 5), "mend it")
-    assert Problem.of(error) == Problem("wrong", "mend it", Span(4, 5), (2, 2))
+    assert Problem.of(error) == Problem("wrong", "mend it", Span(4, 5), (2, 2), kind="syntax")
     assert Problem.of(LimitError("much", "states")).position is None
 
 

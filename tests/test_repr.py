@@ -115,6 +115,8 @@ MADE: dict[str, Callable[[], object]] = {
     "ParseTrees": _trees,
     "Particles": wb.Particles,
     "Population": lambda: wb.Population((), 0.0, 0, 0),
+    "Problem": lambda: wb.problems(f"{LONG} a ::= b;", "kbnf")[0],
+    "Reading": lambda: wb.read_text(_model(), _constraint(), [0], "00"),
     "Reason": lambda: wb.label_reason(
         wb.Grammar.from_regex("a(?P<TEXT_TOKEN>)"), toy(["a", "b"]), [0], 1
     ),

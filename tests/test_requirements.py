@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from importlib.metadata import PackageNotFoundError, requires, version
+from itertools import pairwise
 from pathlib import Path
 
 from packaging.requirements import Requirement
@@ -13,13 +14,47 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def pinned() -> dict[str, list[Requirement]]:
-    lines = (ROOT / "requirements.txt").read_text("utf-8").splitlines()
+def pinned(file: str = "requirements.txt") -> dict[str, list[Requirement]]:
+    lines = (ROOT / file).read_text("utf-8").splitlines()
     found: dict[str, list[Requirement]] = {}
     for line in lines:
-        if not line.startswith("#"):
-            found.setdefault(Requirement(line).name, []).append(Requirement(line))
+        if not line.startswith(("#", " ")):
+            requirement = Requirement(line.removesuffix("\\"))
+            found.setdefault(requirement.name, []).append(requirement)
     return found
+
+
+#: What the container installs in another way, and what builds the package there.
+TORCH, BUILT_WITH = "torch", {"hatchling", "pathspec", "pluggy", "trove-classifiers"}
+
+
+def test_a_container_installs_the_versions_of_a_space_by_their_hashes() -> None:
+    space, container = pinned(), pinned("deploy/requirements.txt")
+    assert set(container) - set(space) == BUILT_WITH
+    assert set(space) - set(container) == {TORCH}
+    for name in set(space) & set(container):
+        assert list(map(str, container[name])) == list(map(str, space[name]))
+
+
+def test_every_locked_package_has_hashes_and_no_index_is_named() -> None:
+    text = (ROOT / "deploy" / "requirements.txt").read_text("utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    assert not [line for line in lines if "://" in line or line.startswith("-")]
+    for line, following in pairwise([*lines, ""]):
+        if line.startswith(" "):
+            assert re.fullmatch(r"    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
+        else:
+            assert following.startswith("    --hash="), line
+        assert line.endswith("\\") == following.startswith(" "), line
+
+
+def test_a_container_installs_only_what_is_locked() -> None:
+    text = (ROOT / "deploy" / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
+    commands = re.findall(r"pip install [^&\n]*", text)
+    assert len(commands) == 3
+    for command in commands:
+        assert "--require-hashes" in command or "--no-deps" in command, command
+    assert "--no-build-isolation" in commands[-1], "it would install what builds the package"
 
 
 def test_every_line_has_one_exact_version() -> None:

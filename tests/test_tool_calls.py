@@ -162,13 +162,13 @@ def _odd(x: complex) -> complex:
         ([{"parameters": {}}], {}, "expected the name of a tool, not None"),
         ([{"name": 'a"b'}], {}, "expected the name of a tool"),
         ([{"name": "a", "parameters": []}], {}, "expected a JSON Schema as 'parameters'"),
-        ([3], {}, "expected a function or a description of one, not int"),
+        ([3], {}, "expected an iterable of a function or a mapping as 'tools', not list"),
         ([{"name": "a", "parameters": {"type": "array"}}], {}, "of an object, not of 'array'"),
         ([int], {}, "int: its annotations cannot be read"),
-        ([weather], {"style": None}, "no style None"),
-        (weather, {}, "expected a list of tools, not function"),
-        (ADD, {}, "expected a list of tools, not dict"),
-        ("weather", {}, "expected a list of tools, not str"),
+        ([weather], {"style": None}, "expected a text as 'style', not None"),
+        (weather, {}, "as 'tools', not function"),
+        (ADD, {}, "as 'tools', not dict"),
+        ("weather", {}, "as 'tools', not str"),
     ],
 )
 def test_error_for(tools: Any, options: dict[str, Any], message: str) -> None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from workbench.analysis.explain import Explanation, explain, explain_id
     from workbench.analysis.in_words import Wording, in_words
     from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
+    from workbench.analysis.problems import problems
     from workbench.analysis.random_texts import samples
     from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.app.notebook import Shown, replay, show
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         LimitError,
         ModelError,
         ParseError,
+        Problem,
         TokenNotAllowed,
         VocabularyError,
         WorkbenchError,
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from workbench.decoding.kbnf_engine import Advance, Engine
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
     from workbench.decoding.particles import Awrs, Particles, Population
+    from workbench.decoding.reading import Reading, read_text
     from workbench.decoding.retokenize import Healed, heal, infilling_prompt
     from workbench.decoding.sampling import Sampling
     from workbench.decoding.speculative import (
@@ -113,6 +116,7 @@ _HOMES = {
     "ParseNode": "analysis.parse_trees",
     "ParseTrees": "analysis.parse_trees",
     "parse_trees": "analysis.parse_trees",
+    "problems": "analysis.problems",
     "samples": "analysis.random_texts",
     "Shown": "app.notebook",
     "replay": "app.notebook",
@@ -123,6 +127,7 @@ _HOMES = {
     "LimitError": "base.errors",
     "ModelError": "base.errors",
     "ParseError": "base.errors",
+    "Problem": "base.errors",
     "TokenNotAllowed": "base.errors",
     "VocabularyError": "base.errors",
     "WorkbenchError": "base.errors",
@@ -151,6 +156,8 @@ _HOMES = {
     "Generation": "decoding.generate",
     "generate": "decoding.generate",
     "generate_batch": "decoding.generate",
+    "Reading": "decoding.reading",
+    "read_text": "decoding.reading",
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
     "LogitsProcessor": "decoding.transformers_model",
@@ -244,7 +251,9 @@ __all__ = [
     "ParseTrees",
     "Particles",
     "Population",
+    "Problem",
     "Proposer",
+    "Reading",
     "ReadsLabels",
     "Reason",
     "Reasoning",
@@ -290,6 +299,8 @@ __all__ = [
     "load_exercise",
     "load_model",
     "parse_trees",
+    "problems",
+    "read_text",
     "replay",
     "samples",
     "show",

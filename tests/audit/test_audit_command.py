@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
+import tomllib
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,6 +16,7 @@ import pytest
 import workbench as wb
 from tests.audit.wrong_engine import WRONG
 from tests.cli.test_cli import records, run
+from workbench.base.errors import WorkbenchError
 from workbench.lab.audit import engines
 from workbench.lab.audit.audit_tasks import read_audits, row_of
 from workbench.lab.audit.auditor import SITES
@@ -211,11 +215,47 @@ def test_error_wrong_use(
     assert message in result.stderr
 
 
-def test_error_no_engine_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_no_engine_is_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(engines, "AUDITED", {})
-    result = run("audit", "s.json")
+    result = run("audit", str(schema_file(tmp_path, "s", UNDER)))
     assert result.exit_code == 2
     assert "none of the engines is installed" in result.stderr
+
+
+def test_error_without_the_validator_before_an_engine_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(engines, "AUDITED", {})
+    monkeypatch.setitem(sys.modules, "jsonschema.validators", None)
+    result = run("audit", str(schema_file(tmp_path, "s", UNDER)))
+    assert result.exit_code == 2
+    assert "the package jsonschema, which is missing" in result.stderr
+    assert "pip install 'grammar-workbench[audit]'" in result.stderr
+    with pytest.raises(WorkbenchError, match="jsonschema, which is missing"):
+        wb.audit(wb.Grammar.from_json_schema(UNDER))
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any("jsonschema" in one for one in extras["optional-dependencies"]["audit"])
+    (tmp_path / "a.regex").write_text("a|b")  # a regex is judged without it
+    result = run("audit", str(tmp_path / "a.regex"))
+    assert "none of the engines is installed" in result.stderr
+
+
+@pytest.mark.slow
+def test_an_engine_that_cannot_be_imported_is_not_usable(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    broken = replace(WRONG, name="broken", adapter="tests.audit.no_such_module:Peer")
+    monkeypatch.setitem(AUDITED, "broken", broken)
+    for name in "ab":
+        schema_file(tmp_path, name, {"$comment": name, **UNDER})
+    result = run("audit", str(tmp_path), "--engines", "broken")
+    assert (result.exit_code, result.stdout) == (1, "")
+    why = "the engine is not usable: its process ended: ModuleNotFoundError"
+    assert why in result.stderr
+    assert "broken" in result.stderr
+    assert "and 1 more" in result.stderr, "one line for both"
+    with pytest.raises(WorkbenchError, match=why):
+        wb.audit(wb.Grammar.from_json_schema(UNDER), "broken")
 
 
 @pytest.mark.peers

@@ -92,3 +92,17 @@ BRIEF = [
 @pytest.mark.parametrize(("ranges", "end", "words"), BRIEF)
 def test_in_brief(ranges: Ranges, end: bool, words: str) -> None:
     assert in_brief(ranges, end=end) == words
+
+
+#   ranges                                      as a class, why
+SIGNS = [
+    (((0x29, 0x2B), (0x2D, 0x2D)), r"[)*+\-]", "few readers know the order of signs"),
+    (((0x21, 0x2F),), "[!-/]", "a long range of signs"),
+    (((0x09, 0x0D),), r"[\t-\r]", "invisible characters"),
+    (((0x61, 0x63),), "[a-c]", "letters have an order that is known"),
+]
+
+
+@pytest.mark.parametrize(("ranges", "text", "why"), SIGNS, ids=[row[-1] for row in SIGNS])
+def test_a_class_lists_its_signs(ranges: Ranges, text: str, why: str) -> None:
+    assert describe(ranges) == text, why

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.automata.graphs import coreachable, cyclic_components, reachable
+from workbench.automata.graphs import components, coreachable, cyclic_components, reachable
 
 #: 0 → 1 → 2 → 1, 2 → 3, and 4 → 0 from outside.
 GRAPH = {0: (1,), 1: (2,), 2: (1, 3), 3: (), 4: (0,)}
@@ -45,8 +45,12 @@ COMPONENTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("graph", "components", "because"), COMPONENTS)
+@pytest.mark.parametrize(("graph", "cyclic", "because"), COMPONENTS)
 def test_cyclic_components(
-    graph: dict[object, list[object]], components: list[set[object]], because: str
+    graph: dict[object, list[object]], cyclic: list[set[object]], because: str
 ) -> None:
-    assert cyclic_components(graph) == components, because
+    assert cyclic_components(graph) == cyclic, because
+
+
+def test_a_component_comes_after_those_that_it_leads_to() -> None:
+    assert list(components(GRAPH)) == [{3}, {1, 2}, {0}, {4}]

@@ -71,13 +71,13 @@ def test_error_exits_with_2(arguments: tuple[str, ...], reported: str) -> None:
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("command", ["bench", "evaluate"])
+@pytest.mark.parametrize("command", ["bench", "evaluate --all"])
 def test_nothing_is_measured_without_compiled_kernels(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str
 ) -> None:
     monkeypatch.setattr(commands, "wait_until_compiled", lambda: False)
     monkeypatch.setattr(commands, "loaded_model", lambda *_: None)
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(app, [command])
+    result = CliRunner().invoke(app, command.split())
     assert result.exit_code == 2
     assert "the kernels are not compiled, so nothing is measured" in result.stderr

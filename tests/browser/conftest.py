@@ -92,6 +92,12 @@ def builtin_page() -> Iterator[str]:
         yield url
 
 
+#: Unfolds the options, the chart and the exports, as a reader who uses them has done before.
+UNFOLDED = """try {
+  for (const key of ["options", "charts", "export"].map((name) => "wb:1:open " + name))
+    if (localStorage.getItem(key) === null) localStorage.setItem(key, "true");
+} catch {} // a document without storage"""
+
 #: What Gradio's scripts report where a page is left while they read a stream.
 _LEFT = ("signal is aborted without reason", "errored out.")
 
@@ -199,6 +205,17 @@ def profiles(browser: Browser) -> Iterator[Profiles]:
 @pytest.fixture
 def visit(profiles: Profiles, address: str) -> Visitor:
     """A function that opens the page; an error in the browser fails the test."""
+    return visitor(profiles, address)
+
+
+@pytest.fixture
+def visit_builtin(profiles: Profiles, builtin_page: str) -> Visitor:
+    """The same for the page with the embedded model."""
+    return visitor(profiles, builtin_page)
+
+
+def visitor(profiles: Profiles, address: str) -> Visitor:
+    """A function that opens the page at an address."""
 
     @contextmanager
     def opened(
@@ -209,6 +226,7 @@ def visit(profiles: Profiles, address: str) -> Visitor:
         dark: bool = False,
         motion: bool = False,
         before: str = "",
+        folded: bool = False,
     ) -> Iterator[Visit]:
         with profiles.tab(address) as page:
             page.set_viewport_size({"width": width, "height": height})
@@ -216,6 +234,8 @@ def visit(profiles: Profiles, address: str) -> Visitor:
                 color_scheme="dark" if dark else "light",
                 reduced_motion="no-preference" if motion else "reduce",
             )
+            if not folded:
+                page.add_init_script(UNFOLDED)
             if before:
                 page.add_init_script(before)
             visitor = Visit(page)

@@ -1,6 +1,7 @@
 /* Measures in the page how legible its picture is. Everything is read from the screen, nothing from the layout. */
 (() => {
-  const SMALLEST = 9, LONGEST = 28, ENOUGH = 12, SHARE = 0.6, CUT = 0.15, SLACK = 2.5;
+  const SMALLEST = 9, LONGEST = 28, ENOUGH = 3, SHARE = 0.6, CUT = 0.25, SLACK = 2.5;
+  // a picture larger than its box is followed by the camera: the current state is in view with its neighbours
   /** Two frames, and until nothing moves any more. */
   async function frames() {
     await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)));
@@ -21,7 +22,7 @@
       const r = text.getBoundingClientRect(), px = parseFloat(getComputedStyle(text).fontSize) * scale;
       // the glyphs fill the middle of the line box
       const trim = Math.max(0, (r.height - px) / 2);
-      return { text: text.textContent, px, edge: Boolean(text.closest(".edge, .label")), left: r.left, right: r.right, top: r.top + trim, bottom: r.bottom - trim };
+      return { text: text.textContent, px, edge: Boolean(text.closest(".edge, .label")), flag: Boolean(text.closest(".flag")), left: r.left, right: r.right, top: r.top + trim, bottom: r.bottom - trim };
     }).filter((label) => label.right > label.left && meets(label));
     const why = [];
     const small = labels.filter((label) => label.px < SMALLEST - 0.01);
@@ -31,6 +32,7 @@
     labels.forEach((one, i) => {
       for (const other of labels.slice(i + 1)) {
         if (other.left > one.right - SLACK) break;
+        if (one.flag !== other.flag) continue; // a flag is opaque: it hides a label, and stays legible
         if (Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > SLACK && one.right - other.left > SLACK) overlaps.push(`${one.text} / ${other.text}`);
       }
     });

@@ -8,7 +8,6 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from pathlib import Path
 
-from tests.own_time import count_own_work
 from tests.ui.toy import Paced, toy_room
 from workbench.app.ui.serve import ServeSettings, start
 
@@ -16,7 +15,6 @@ from workbench.app.ui.serve import ServeSettings, start
 TOKEN = "the-owner-s-token"
 
 if __name__ == "__main__":
-    count_own_work()
     options = ArgumentParser()
     options.add_argument("models", nargs="*")
     options.add_argument("--results", type=Path)

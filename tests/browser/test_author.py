@@ -50,7 +50,7 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         v.page.get_by_text("nothing to fix").wait_for()
         # all bounds together
         v.type_grammar("start ::= #'[0-9]+' '-' #'[ ]*';")
-        problems.get_by_text("write all 2 of them").click()
+        problems.get_by_text("apply all 2 fixes").click()
         v.page.wait_for_function("wb.state.text === \"start ::= #'[0-9]{1,8}' '-' #'[ ]{0,8}';\"")
         # a grammar that cannot be read shows why, whatever is open; then what was open comes back
         section(v, "samples")
@@ -65,14 +65,15 @@ def test_tests_say_whether_they_pass_and_why_not(visit: Any) -> None:
     with visit("?example=person", dark=True) as v:
         opened(v)
         tests = section(v, "tests")
-        add = tests.locator(".addtest input")
+        add = tests.locator(".addtest textarea")
         before = tests.locator(".tests > li").count()
-        # several lines are several tests
+        # several lines are several tests, if so chosen
         add.focus()
         v.page.evaluate(
             """() => { const data = new DataTransfer(); data.setData('text', '[1]\\n[1,x]\\n[1,,2]\\n');
             document.activeElement.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })); }"""
         )
+        tests.get_by_text("3 tests, one per line").click()
         failed = tests.locator("li.failed", has_text="[1,,2]")
         failed.wait_for()
         assert tests.locator(".tests > li").count() == before + 3

@@ -164,7 +164,7 @@ def test_a_prompt_that_was_not_edited_follows_the_grammar(visit: Any) -> None:
         v.page.wait_for_function("wb.state.notation === 'dataclass'")
         v.type_grammar("@dataclass\nclass Line:\n    cents: int\n")
         assert asked.input_value() == "Line as a Python dataclass: "
-        v.page.select_option("#wb-grammar .styles select", "json")
+        v.page.select_option("#wb-grammar .layout select", "json")
         assert asked.input_value() == "Line in JSON: "
         v.page.click("#wb-grammar [data-notation=kbnf]")
         v.page.wait_for_function("wb.state.notation === 'kbnf'")
@@ -208,9 +208,14 @@ def test_another_grammar_without_what_belongs_to_the_first(visit: Any) -> None:
         v.type_grammar("start ::= 'a';")
         v.wait_drawn()
         v.page.click("#wb-grammar [data-section=tests]")
-        assert "came with “Person, as JSON”" in line.inner_text()
-        line.get_by_role("button").click()
+        assert f"The {count} tests of “Person, as JSON” left with its text." in line.inner_text()
         assert v.page.evaluate("wb.state.tests.length") == 0
+        example = v.page.evaluate("wb.state.example.text")
+        v.type_grammar(example)
+        assert v.page.evaluate("wb.state.tests.length") == count, "they come back with the text"
+        assert line.is_hidden()
+        v.type_grammar("start ::= 'a';")
+        v.wait_drawn()
         line.get_by_role("button", name="Put them back").click()
         assert v.page.evaluate("wb.state.tests.length") == count
         assert line.is_hidden()

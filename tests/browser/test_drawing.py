@@ -99,7 +99,7 @@ def test_a_machine_is_drawn_with_the_mouse_and_the_model_writes_under_it(visit: 
         assert text(v) == moved
         # tests and a run, as of any grammar
         v.page.click("#wb-grammar [data-section=tests]")
-        v.page.fill("#wb-grammar .addtest input", "abca")
+        v.page.fill("#wb-grammar .addtest textarea", "abca")
         v.page.keyboard.press("Enter")
         v.page.locator("#wb-sec-tests .tests > li", has_text="abca").wait_for()
         read(v)

@@ -187,7 +187,7 @@ def test_sheets_and_slides_are_printed(visit: Any) -> None:
     keep = "window.print = () => { window.printed = document.body.cloneNode(true).innerHTML; }"
     with visit("?learn=machines", before=keep) as v:
         v.page.wait_for_selector("#wb-learn .leaf")
-        v.page.click("#wb-learn button:has-text('Slides')")
+        v.page.click("#wb-learn button:has-text('Print slides')")
         v.page.wait_for_function("window.printed")
         assert v.page.evaluate("printed").count('class="leaf') == 6
         v.page.evaluate("window.printed = ''")

@@ -16,6 +16,14 @@ IN_VIEW = """(selector) => {
   const box = document.querySelector(selector).getBoundingClientRect();
   return box.height > 0 && box.top >= 0 && box.left >= 0 && box.bottom <= innerHeight && box.right <= innerWidth;
 }"""
+#: The focused element: whether it was focused before, and whether it is in the first screen.
+FOCUSED = """() => {
+  const element = document.activeElement, box = element.getBoundingClientRect();
+  const again = element === document.body || element.dataset.visited === "yes";
+  element.dataset.visited = "yes";
+  const top = box.top + scrollY, shown = box.height > 0 && top < innerHeight && top + box.height > 0;
+  return [again, shown, `${element.className} ${element.textContent.slice(0, 20)}`];
+}"""
 STAGE = "document.querySelector('#wb-picture .stage').clientHeight"
 
 
@@ -26,9 +34,10 @@ def in_view(v: Any, selector: str) -> bool:
 
 @LAPTOPS
 def test_the_run_is_in_view_beside_grammar_and_picture(visit: Any, width: int, height: int) -> None:
-    with visit("?example=person", width=width, height=height) as v:
+    with visit("?example=person", width=width, height=height, folded=True) as v:
         v.wait_run()
         v.wait_drawn()
+        v.page.wait_for_selector("#wb-run .callout button:visible")
         for part in (".strip", ".tok.cut", ".stats", ".callout .bubble", ".callout button", ".go"):
             assert in_view(v, f"#wb-run {part}"), part
         assert in_view(v, "#wb-grammar .editor")
@@ -43,32 +52,122 @@ def test_the_run_is_in_view_beside_grammar_and_picture(visit: Any, width: int, h
         bar_follows_the_grammar(v)
 
 
-def test_the_callout_describes_the_selected_token_and_leads_to_the_reason(visit: Any) -> None:
-    with visit("?example=person", width=1280, height=720) as v:
+def test_the_callout_says_why_the_preferred_token_is_forbidden(visit: Any) -> None:
+    with visit("?example=person", width=1280, height=720, folded=True) as v:
         v.wait_run()
         v.page.wait_for_selector("#wb-header button.model.ready")
         title = v.page.locator("#wb-header .top > .pickwrap").bounding_box()
         assert title["width"] >= 230, "whole on a projector"
-        opened = v.page.evaluate("wb.state.selected")
+        callout = v.page.locator("#wb-run .callout")
+        why = callout.locator("p > button")
         kinds = {
             "the model's first choice": "!s.cut && !s.forced && s.rank === 1",
             "only": "!s.cut && s.forced",
-            "requires": "s.cut && s.allowed === 1",
         }
         for words, kind in kinds.items():
             index = v.page.evaluate(f"wb.state.steps.findIndex((s) => {kind})")
             v.page.locator("#wb-run .tok").nth(index).click()
-            assert words in v.page.inner_text("#wb-run .callout .says")
-            assert in_view(v, "#wb-run .callout .bubble")
-        v.page.locator("#wb-run .tok").nth(opened).click()
-        v.page.click("#wb-run .callout button")
-        v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
-        assert "Why not" in v.page.inner_text("#wb-run .whybox")
-        v.page.wait_for_function(f"({IN_VIEW})('#wb-run .whybox')")
+            assert words in callout.locator(".says").inner_text()
+            assert why.is_hidden(), "nothing is forbidden"
+        index = v.page.evaluate("wb.state.steps.findIndex((s) => s.cut && s.allowed < 9)")
+        v.page.locator("#wb-run .tok").nth(index).click()
+        why.wait_for()
+        because = callout.locator(".because").inner_text()
+        assert because.startswith("Expected "), because
+        assert ", line " in because
+        below = v.page.evaluate("document.documentElement.scrollHeight")
+        why.click()
+        assert callout.locator(".why .places").is_visible()
+        assert why.inner_text() == "Hide"
+        assert v.page.evaluate("scrollY") < 300, "the reader stays at the token"
+        assert v.page.evaluate("document.documentElement.scrollHeight") > below
+        why.click()
+        assert callout.locator(".whole").is_hidden()
+
+
+@pytest.mark.parametrize("width", [390, 760])
+def test_the_callout_is_under_the_line_of_its_token(visit: Any, width: int) -> None:
+    """Also where the text has several lines: the next line begins below the callout."""
+    places = """() => {
+      const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+      const tokens = [...document.querySelectorAll("#wb-run .tokens .tok")];
+      const chosen = document.querySelector(".tok[aria-selected=true]").getClientRects();
+      const token = chosen[chosen.length - 1], callout = box("#wb-run .bubble");
+      const later = tokens.map((each) => each.getClientRects()[0].top).filter((top) => top > token.bottom);
+      const arrow = callout.left + Number.parseFloat(
+        getComputedStyle(document.querySelector("#wb-run .bubble")).getPropertyValue("--arrow"));
+      return { gap: callout.top - token.bottom, next: later.length ? Math.min(...later) - callout.bottom : null,
+        off: Math.abs(arrow - (token.left + token.width / 2)), lines: new Set(tokens.map((t) => t.getClientRects()[0].top)).size };
+    }"""
+    with visit("?example=json", width=width, height=900, folded=True) as v:
+        v.wait_run()
+        count = v.page.locator("#wb-run .tokens .tok").count()
+        lines = 0
+        for index in range(0, count, max(1, count // 12)):
+            v.page.evaluate(f"document.querySelectorAll('#wb-run .tokens .tok')[{index}].click()")
+            found = v.page.evaluate(places)
+            assert 0 <= found["gap"] < 14, (index, found)
+            assert found["next"] is None or found["next"] >= 0, (index, found)
+            assert found["off"] < 14, (index, found)
+            lines = max(lines, found["lines"])
+        assert lines >= 2
+
+
+def test_the_first_screen_has_at_most_25_tab_stops(visit: Any) -> None:
+    with visit(width=1280, height=720, folded=True) as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.wait_for_selector("#wb-header button.model.ready")
+        stops = []
+        for _ in range(80):
+            v.page.keyboard.press("Tab")
+            again, shown, name = v.page.evaluate(FOCUSED)
+            if again:
+                break
+            stops += [name] if shown else []
+        assert "primary go RunCtrl ⏎" in stops
+        assert 15 <= len(stops) <= 25, stops
+
+
+def test_arrows_go_through_a_row_of_buttons(visit: Any) -> None:
+    with visit("?example=date", folded=True) as v:
+        v.wait_run()
+        focused = "document.activeElement.className"
+        v.page.focus(".intro .break")
+        for key, name in (("ArrowRight", "own"), ("End", "bare away"), ("ArrowRight", "break")):
+            v.page.keyboard.press(key)
+            assert v.page.evaluate(focused) == name
+        v.page.focus("#wb-run .step")
+        v.page.keyboard.press("ArrowRight")  # over the disabled Continue and Stop
+        assert "optionsfold" in v.page.evaluate(focused)
+        stops = "[...document.querySelectorAll('#wb-run .bar > button')].filter((b) => b.tabIndex === 0)"
+        assert v.page.evaluate(f"{stops}.length") == 1
+
+
+def test_what_is_folded_is_a_click_away_and_stays_open(visit: Any) -> None:
+    parts = {
+        "#wb-run .optionsfold": "#wb-run .knobs",
+        "#wb-run .chartfold": "#wb-run .chart canvas",
+        "#wb-takeaway .fold": "#wb-takeaway .files",
+    }
+    with visit("?example=time", width=1280, height=720, folded=True) as v:
+        v.wait_run()
+        for button, part in parts.items():
+            assert v.page.locator(part).is_hidden(), part
+            assert v.page.get_attribute(button, "aria-expanded") == "false"
+            v.page.click(button)
+            assert v.page.locator(part).is_visible(), part
+        v.page.check("#wb-run .smalltokens")
+        v.page.click("#wb-run .optionsfold")
+        assert v.page.inner_text("#wb-run .optionsfold .chosen") == "small tokens"
+        v.page.reload()
+        v.wait_run()
+        shown = [v.page.locator(part).is_visible() for part in parts.values()]
+        assert shown == [False, True, True], "as they were left"
 
 
 def test_breaking_the_example_changes_what_is_in_view(visit: Any) -> None:
-    with visit("?example=person", width=1280, height=720) as v:
+    with visit("?example=person", width=1280, height=720, folded=True) as v:
         v.wait_run()
         perplexity = v.page.inner_text("#wb-run .stats")
         rings = v.page.locator("#wb-run .tokens .tok.cut").count()
@@ -78,7 +177,9 @@ def test_breaking_the_example_changes_what_is_in_view(visit: Any) -> None:
         v.wait_run()
         assert v.page.inner_text("#wb-run .stats") != perplexity
         assert v.page.locator("#wb-run .tokens .tok.cut").count() > rings
-        for part in ("#wb-run .strip", "#wb-run .stats", "#wb-run .callout .bubble"):
+        changed = "wb.state.steps[wb.state.selected].token.text"
+        assert set(v.page.evaluate(changed)) <= {*'0123456789"'}, "the break changed this token"
+        for part in ("#wb-run .tok[aria-selected=true]", "#wb-run .stats", "#wb-run .bubble"):
             assert in_view(v, part), part
         assert in_view(v, "#wb-grammar .paint .l:last-child"), "the edited rule"
 
@@ -142,7 +243,6 @@ def test_a_grammar_that_cannot_be_read_says_why_run_is_disabled(visit: Any) -> N
 
 def test_ones_own_text_is_not_offered_to_be_replaced(visit: Any) -> None:
     with visit("?example=time") as v:
-        assert v.page.is_visible(".intro .own")
         v.page.click(".intro .own")
         v.page.click("#wb-grammar [role=radio]:has-text('JSON Schema')")
         v.page.wait_for_function("wb.state.compiled?.notation === 'json_schema'")
@@ -154,7 +254,7 @@ def test_ones_own_text_is_not_offered_to_be_replaced(visit: Any) -> None:
             assert not v.page.is_visible(".intro .own")
             assert not v.page.is_visible(".intro .break")
         v.type_grammar(text)
-        assert v.page.is_visible(".intro .break")
+        v.page.wait_for_selector(".intro .break")
         assert v.page.is_visible(".intro .own")
 
 
@@ -185,7 +285,7 @@ def test_the_edges_under_the_tokens_are_visible(visit: Any) -> None:
         const [r, g, b] = [...pixel.getImageData(0, 0, 1, 1).data].map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
         return 0.2126 * r + 0.7152 * g + 0.0722 * b;
       };
-      const edge = document.querySelector("#wb-picture svg.tokenmap .edge:not(.token):not(.gone) path:not(.hit)");
+      const edge = document.querySelector("#wb-picture svg .edge:not(.gone):not(.ahead) path:not(.hit)");
       const paper = getComputedStyle(document.documentElement).getPropertyValue("--wash").trim();
       const [low, high] = [light(getComputedStyle(edge).stroke), light(paper)].sort((a, b) => a - b);
       return (high + 0.05) / (low + 0.05);
@@ -194,7 +294,7 @@ def test_the_edges_under_the_tokens_are_visible(visit: Any) -> None:
     with visit("?example=person") as v:
         v.wait_run()
         v.wait_drawn()
-        v.page.wait_for_selector("#wb-picture svg.tokenmap .edge:not(.token)", state="attached")
+        v.page.wait_for_selector("#wb-picture svg .flag", state="attached")
         for look in ("light", "dark"):
             v.page.evaluate("(look) => { document.documentElement.dataset.theme = look; }", look)
             papers.add(v.page.evaluate("getComputedStyle(document.body).backgroundColor"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.browser.test_accessible import clean
+from tests.browser.test_hostile_links import link
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 
@@ -134,12 +136,12 @@ def test_edit_shows_a_text_gained_and_a_text_lost(visit: Any) -> None:
         v.type_grammar("([01][0-9]|2[0-4]):[0-5][0-8]")
         box.get_by_text("24:00").wait_for()
         rows = box.locator(".changes li")
-        assert "came in" in rows.nth(0).inner_text()
+        assert "gained" in rows.nth(0).inner_text()
         assert "00:09" in rows.nth(1).inner_text()
         v.shot("format_change")
         rows.nth(0).get_by_role("button", name="accept").click()
         assert v.page.evaluate("wb.state.tests.some((test) => test.text === '24:00')")
-        box.get_by_role("button", name="Start here").click()
+        box.get_by_role("button", name="Compare with this version").click()
         assert "Nothing has changed yet" in box.inner_text()
         v.type_grammar("([01][0-9]|2[0-4]):[0-5][0-8]|()")
         box.get_by_text("the empty text").wait_for()
@@ -147,30 +149,46 @@ def test_edit_shows_a_text_gained_and_a_text_lost(visit: Any) -> None:
         box.get_by_text("the same language").wait_for()
 
 
-def test_style_of_a_schema_is_converted_with_it(visit: Any) -> None:
+def test_options_of_a_schema_are_kept_with_it(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
-        choice = v.page.locator("#wb-grammar .styles select")
+        choice = v.page.locator("#wb-grammar .layout select")
         assert choice.is_hidden(), "a regex says all of it"
         turn(v, "json_schema")
-        assert choice.input_value() == "one space"
+        assert choice.input_value() == "auto"
+        assert v.page.is_checked("#wb-run .finishes"), "the text of a schema must end"
+        v.page.click("#wb-run .go")
+        v.wait_run()
+        assert '": "' in v.page.evaluate(
+            "wb.state.steps.map((step) => step.token.text ?? '').join('')"
+        )
         choice.select_option("compact")
-        v.page.wait_for_function("wb.state.compiled.style === 'compact'")
+        v.page.wait_for_function("wb.state.compiled.options.whitespace === 'compact'")
         v.page.click("#wb-run .go")
         v.wait_run()
         assert ": " not in v.page.inner_text("#wb-run .tokens")
-        choice.select_option("any")
-        v.page.wait_for_function("wb.state.compiled.style === ''")
+        choice.select_option("auto")
+        v.page.wait_for_function("wb.state.compiled.options.whitespace === undefined")
         assert v.page.locator("#wb-run .branch.old").count() == 1, "a run of another grammar"
         choice.select_option("compact")
-        link = v.page.evaluate("wb.link()")
+        v.page.check("#wb-grammar .closes input")
+        v.page.wait_for_function("wb.state.compiled.options.closed === true")
+        address = v.page.evaluate("wb.link()")
         turn(v, "dataclass")
         assert choice.input_value() == "call"
         turn(v, "json_schema")
         assert choice.input_value() == "compact"
-    with visit(link[link.index("#") :]) as v:
-        v.page.wait_for_function("wb.state.compiled?.style === 'compact'")
-        assert v.page.input_value("#wb-grammar .styles select") == "compact"
+    with visit(address[address.index("#") :]) as v:
+        v.page.wait_for_function("wb.state.compiled?.options.whitespace === 'compact'")
+        assert v.page.input_value("#wb-grammar .layout select") == "compact"
+        assert v.page.is_checked("#wb-grammar .closes input")
+
+
+def test_a_link_of_an_earlier_version_has_its_white_space(visit: Any) -> None:
+    schema = {"notation": "json_schema", "text": '{"type": "object"}', "style": "compact"}
+    with visit(link(json.dumps(schema))) as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        assert v.page.evaluate("wb.state.options") == {"whitespace": "compact"}
 
 
 def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -> None:

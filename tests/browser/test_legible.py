@@ -35,9 +35,9 @@ def _grammars() -> Iterator[dict[str, Any]]:
     for example in load_gallery().values():
         notation = example.notation.value
         yield {"name": example.name, "notation": notation, "text": example.text,
-               "start": example.start, "style": ""}  # fmt: skip
+               "start": example.start, "options": {}}  # fmt: skip
     for name, table in tomllib.loads(_MORE.read_text("utf-8")).items():
-        yield {"name": name, "start": "start", "style": "", **table}
+        yield {"name": name, "start": "start", "options": {}, **table}
 
 
 @pytest.mark.timeout(900)

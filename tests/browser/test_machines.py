@@ -6,26 +6,35 @@ from typing import Any
 
 import pytest
 
+from workbench.grammar.gallery import load_gallery
+
 pytestmark = pytest.mark.browser
 
 MAIN = "#wb-picture .pic.main .canvas svg:not(.leaving)"
 
-#: Whether the picture is that of the selected step: of its text where the grammar has a stack, else
+#: Whether the flags are those of the selected step: of its text where the grammar has a stack, else
 #: of its state.
 ARRIVED = """() => {
-  const { steps, selected, drawn, compiled } = wb.state;
-  if (document.querySelector("#wb-picture .pic.main.stale")) return false;
-  if (!compiled.tabs.characters) return drawn.centre === steps[selected].path.characters[0][0];
+  const { steps, selected, flagged, compiled } = wb.state;
+  if (document.querySelector("#wb-picture .pic.main.stale") || !flagged) return false;
+  if (!compiled.tabs.characters) return flagged.centre === steps[selected].path.characters[0][0];
   const hex = steps.slice(0, selected).map((step) => wb.hexOf(step.token) ?? "").join("");
-  return drawn.so_far === hex;
+  return flagged.so_far === hex;
 }"""
 
 #: The number of the current state in the picture, on top of the stack, and in the inspector.
 NUMBERS = """() => {
-  const now = document.querySelector("#wb-picture .pic.main svg:not(.leaving) .node.now text"), top = document.querySelector("#wb-picture .frame.top .at");
+  const picture = document.querySelector("#wb-picture .pic.main svg:not(.leaving)"), top = document.querySelector("#wb-picture .frame.top .at");
+  const now = picture.querySelector(".badge") ?? picture.querySelector(".node.now text");
   const told = document.querySelector("#wb-run .tokenfacts").innerText.match(/state\\s+(?:\\S+ · )?(\\d+)/);
   return [now?.textContent, ...(top ? [top.textContent.replace("in ", "")] : []), told?.[1]];
 }"""
+
+#: The places of all states of the picture, in its own points.
+PLACES = """() => Object.fromEntries([...document.querySelectorAll("#wb-picture .pic.main svg:not(.leaving) .node[data-id]")].map((node) => {
+  const { x, y } = node.querySelector("ellipse, rect, polygon, path").getBBox();
+  return [node.dataset.id, [x, y]];
+}))"""
 
 
 def select(v: Any, index: int) -> None:
@@ -60,12 +69,30 @@ def test_the_arrow_keys_move_the_picture(visit: Any, example: str, dark: bool) -
         assert v.page.evaluate(NUMBERS) == seen[-2]
 
 
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", list(load_gallery()))
+def test_stepping_through_a_run_moves_no_state(visit: Any, name: str) -> None:
+    with visit(f"?example={name}&tab=together") as v:
+        v.page.emulate_media(reduced_motion="reduce")
+        v.page.wait_for_selector("#wb-run .go:enabled")
+        v.wait_drawn()
+        if not v.page.evaluate("wb.state.steps.length"):
+            v.page.click("#wb-run .go")
+        v.page.wait_for_function("wb.state.steps.length && !wb.state.running", timeout=60_000)
+        places = v.page.evaluate(PLACES)
+        assert places
+        for index in range(min(v.page.evaluate("wb.state.steps.length"), 24)):
+            select(v, index)
+            v.page.wait_for_function(ARRIVED)
+            assert v.page.evaluate(PLACES) == places, f"token {index}"
+
+
 @pytest.mark.parametrize("example", ["time", "person", "expression"])
 def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -> None:
     with visit(f"?example={example}&tab=together") as v:
         v.wait_run()
         v.wait_drawn()
-        v.page.evaluate("wb.on('drawn', (answer) => { window.answer = answer; })")
+        v.page.evaluate("wb.on('flagged', (answer) => { window.answer = answer; })")
         v.page.locator("#wb-run .tok").last.click()
         select(v, 0)
         count = v.page.evaluate("wb.state.steps.filter((step) => !step.token.end).length")
@@ -73,13 +100,14 @@ def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -
             if index:
                 press(v, "ArrowRight", index)
             v.page.wait_for_function(ARRIVED)
-            lit = v.page.locator(f"{MAIN} .flag.gone")
+            lit = v.page.locator(f"{MAIN} .segment.taken")
             assert lit.count() == 1, f"token {index}"
-            edge = lit.get_attribute("data-edges")
+            flag, part = (lit.get_attribute("data-flag") or "").split()
             ends = v.page.evaluate(
-                f"(p => p.at(-1))(wb.state.steps[{index}].path[window.answer.follow])"
+                f"(p => (p.rules ?? p.characters).at(-1))(wb.state.steps[{index}].path)"
             )
-            assert set(v.page.evaluate(f"window.answer.landings[{edge}]")) & set(ends)
+            leads = v.page.evaluate(f"window.answer.flags[{flag}].segments[{part}].ends")
+            assert set(leads) & set(ends)
         v.shot(f"flag_{example}")
         lit.click()  # and lists its tokens
         v.page.wait_for_selector("#wb-picture .edgebox:not([hidden]) li")
@@ -225,9 +253,10 @@ def test_the_tokens_over_the_machine_can_be_switched_off(visit: Any) -> None:
         v.wait_drawn()
         assert v.page.locator(f"{MAIN} .flag").count() > 0
         v.page.click("#wb-picture [data-look=tokens]")
-        v.page.wait_for_function("wb.state.drawn.tab === 'stack'")
-        v.page.wait_for_selector(f"{MAIN}.lanes:not(.tokenmap)")
         assert v.page.locator(f"{MAIN} .flag").count() == 0
+        assert v.page.locator(f"{MAIN} .node").count() > 0
+        v.page.click("#wb-picture [data-look=tokens]")
+        v.page.wait_for_selector(f"{MAIN} .flag")
 
 
 def test_picture_follows_the_run_until_switched_off(visit: Any) -> None:
@@ -300,7 +329,7 @@ def test_an_edge_tells_all_its_tokens(visit: Any) -> None:
         v.page.wait_for_function(ARRIVED)
         v.page.evaluate("""() => {
           const count = (flag) => Number((flag.textContent.match(/([0-9,]+) tokens/) || ["", "0"])[1].replace(",", ""));
-          const flags = [...document.querySelectorAll("#wb-picture .pic.main .flag")];
+          const flags = [...document.querySelectorAll("#wb-picture .pic.main .segment")];
           flags.sort((a, b) => count(b) - count(a))[0].id = "many";
         }""")
         v.page.click("#many")
@@ -419,3 +448,27 @@ def test_the_flags_are_those_of_the_runs_own_method(visit: Any) -> None:
         )
         allowed = v.page.evaluate("wb.state.steps[0].allowed")
         assert count.inner_text().startswith(f"this run allows {allowed} of the grammar's ")
+
+
+def test_a_folded_chain_opens_in_its_place(visit: Any) -> None:
+    nodes = "#wb-picture .pic.main .canvas svg:not(.leaving) .node"
+    with visit("?example=date&tab=characters") as v:
+        v.wait_drawn()
+        folded = v.page.locator(nodes).count()
+        switch = v.page.locator("#wb-picture [data-look=chains]")
+        chain = "[...document.querySelectorAll('#wb-picture .pic.main .edge')].find((edge) => edge.textContent.includes('30'))"
+        v.page.evaluate(f"{chain}.dispatchEvent(new MouseEvent('dblclick', {{ bubbles: true }}))")
+        v.page.wait_for_function(
+            "([nodes, count]) => document.querySelectorAll(nodes).length > count",
+            arg=[nodes, folded],
+        )
+        opened = v.page.locator(nodes).count()
+        assert switch.get_attribute("aria-pressed") == "mixed"
+        assert opened == folded + 1, "the other chains stay folded"
+        switch.click()
+        v.page.wait_for_function(
+            "([nodes, count]) => document.querySelectorAll(nodes).length < count",
+            arg=[nodes, opened],
+        )
+        assert v.page.locator(nodes).count() == folded
+        assert switch.get_attribute("aria-pressed") == "true"

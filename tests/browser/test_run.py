@@ -230,7 +230,7 @@ def test_an_endless_loop_is_marked_and_bounded_at_a_click(visit: Any) -> None:
         v.page.click("#wb-run .go")
         v.page.wait_for_function("!wb.state.running && wb.state.steps.length > 20")
         v.page.wait_for_selector("#wb-run .trapline")
-        line = v.page.locator("#wb-run .trapline", has_text="in a loop")
+        line = v.page.locator("#wb-run .trapline", has_text="repeat")
         assert "tokens" in line.inner_text()
         assert v.page.locator("#wb-run .tok.trap.first").count() == 1
         v.shot("trap")
@@ -306,7 +306,7 @@ def test_a_method_that_does_not_apply_says_so_and_another_may_be_tried(visit: An
         v.page.select_option("#wb-run select.mask", "outlines")
         v.page.click("#wb-run .go")
         v.page.wait_for_selector("#wb-run .runerr:has-text('calls itself')")
-        assert v.page.inner_text("#wb-run .runerr").startswith("The run ended")
+        assert v.page.inner_text("#wb-run .runerr").startswith("Nothing was written: ")
         assert v.page.locator("#wb-run .tok.next").count() == 0, "nothing can follow"
         assert v.page.locator("#wb-run .goon").is_disabled()
         v.page.select_option("#wb-run select.mask", "domino")

@@ -161,10 +161,10 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
 
 def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     work = {
-        "text": NASTY, "notation": "kbnf", "style": "",
+        "text": NASTY, "notation": "kbnf", "options": {},
         "start": "start", "prompt": PROMPT, "system": "Be brief.", "tab": "rules",
         "tests": [{"text": "a\n${x}", "expect": "reject"}, {"text": "λ", "expect": None}],
-        "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained"},
+        "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained", "finish": False},
     }  # fmt: skip
     with visit("?example=answer") as v:
         fragment = v.page.evaluate("(work) => wb.fragment(work)", work)
@@ -247,7 +247,8 @@ def test_pictures_look_anywhere_as_they_look_here(
         assert abs(wide - 2 * float(svg.get("width") or 0)) <= 2
         dot = file_of(v, "DOT", tmp_path).read_text("utf-8")
         assert dot.startswith("digraph")
-        assert dot.count("->") == v.page.locator("#wb-picture .pic.main .edge").count()
+        edges = v.page.locator("#wb-picture .pic.main .edge").count()
+        assert dot.count("->") == edges + 1, "an arrow leads into the initial state"
 
 
 def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path: Path) -> None:
@@ -311,13 +312,13 @@ def test_code_has_the_settings_of_the_page(visit: Visitor) -> None:
 
 
 #: The text of the page at the selected step: its state in the picture, the stack, the inspector.
-STEP = """() => [...document.querySelectorAll("#wb-picture svg:not(.leaving) :is(.node.now, .flag.gone) text, #wb-picture .stackbox, #wb-run .tokenfacts")]
+STEP = """() => [...document.querySelectorAll("#wb-picture svg:not(.leaving) :is(.node.now, .badge, .taken), #wb-picture .stackbox, #wb-run .tokenfacts")]
   .map((each) => each.textContent).join(" · ")"""
 
 #: The current state, and the flag of the token that was taken unless it is the end.
 LIT = """() => {
   const { steps, selected } = wb.state, picture = document.querySelector("#wb-picture .pic.main svg:not(.leaving)");
-  return picture?.querySelector(".now") && (steps[selected].token.end || picture.querySelector(".flag.gone"));
+  return picture?.querySelector(".now") && (steps[selected].token.end || picture.querySelector(".taken"));
 }"""
 
 
@@ -426,7 +427,7 @@ def test_a_replay_of_a_stricter_run_has_its_own_tokens(
             page.keyboard.press("ArrowRight")
 
 
-def test_a_step_without_a_picture_in_the_replay_says_so(
+def test_a_step_without_flags_in_the_replay_says_so(
     visit: Visitor, browser: Browser, tmp_path: Path
 ) -> None:
     with visit("?example=person&tab=together") as v:
@@ -435,18 +436,17 @@ def test_a_step_without_a_picture_in_the_replay_says_so(
     before, rest = path.read_text("utf-8").split('id="recording">')
     held, after = rest.split("</script>", 1)
     recording = json.loads(held)
-    first = [one for one in recording["pictures"]["together"] if "" in one["of"]]
-    recording["pictures"]["together"] = first
+    recording["flags"] = [one for one in recording["flags"] if "" in one["of"]]
     held = json.dumps(recording).replace("<", "\\u003c")
     path.write_text(f'{before}id="recording">{held}</script>{after}', "utf-8")
     with from_disk(browser, path) as page:
-        say = page.locator("#wb-picture .pic.main .say")
-        say.get_by_text("This step has no picture").wait_for()
+        absent = page.locator("#wb-picture .count", has_text="not in the file")
+        absent.wait_for()
         page.locator("#wb-run .tokens .tok").first.click()
         page.wait_for_function(LIT)
-        assert say.is_hidden()
+        absent.wait_for(state="detached")
         page.keyboard.press("ArrowRight")
-        say.get_by_text("This step has no picture").wait_for()
+        absent.wait_for()
         page.keyboard.press("ArrowLeft")
         page.wait_for_function(LIT)
 

@@ -69,7 +69,7 @@ def test_two_trees_of_an_ambiguous_test(visit: Any) -> None:
     with visit("?tab=tree") as v:
         v.type_grammar(SUMS)
         v.page.wait_for_function("t => wb.state.compiled?.text === t", arg=SUMS)
-        v.page.fill("#wb-grammar .addtest input", "x1+2+3")
+        v.page.fill("#wb-grammar .addtest textarea", "x1+2+3")
         v.page.keyboard.press("Enter")
         v.page.locator("#wb-grammar .tests li", has_text="x1+2+3").locator("button.tree").click()
         v.page.wait_for_selector("#wb-picture .trees:not([hidden])")

@@ -13,36 +13,66 @@ pytestmark = pytest.mark.browser
 TEXT = "wb.state.steps.map(s => s.token.text ?? '').join('')"
 
 
-def test_a_visitor_looks_breaks_and_tries(visit: Any) -> None:
-    with visit() as v:
+#: The picture is of the selected token, the callout is under it.
+SELECTED = "document.querySelector('#wb-run .tok[aria-selected=true]').textContent"
+
+
+def test_a_visitor_looks_breaks_and_tries(visit_builtin: Any) -> None:
+    """With the embedded model, as a new visitor sees the page."""
+    with visit_builtin(width=1280, height=720, folded=True) as v:
         v.wait_run()
         v.wait_drawn()
         assert "Click a token" in v.page.locator(".intro p").inner_text()
+        picker = "document.querySelector('#wb-header select').selectedOptions[0].textContent"
+        assert v.page.evaluate(picker).startswith("Date")
+        alone = v.page.locator("#wb-run .alone")
+        assert alone.locator(".text").inner_text() == "2024-06-31"
+        assert "rejects" in alone.locator(".sign").inner_text()
+        assert alone.locator(".other").inner_text() == "1"
+        assert v.page.evaluate(TEXT) == "2024-06-30"
+        assert "accepts" in v.page.inner_text("#wb-run .under > .sign")
+        lefts = "(s) => [...document.querySelectorAll(s)].slice(0, 10).map((t) => Math.round(t.getBoundingClientRect().left))"
+        above = v.page.evaluate(lefts, "#wb-run .alone .tok")
+        assert above == v.page.evaluate(lefts, "#wb-run .tokens .tok"), "under each other"
+        assert v.page.evaluate(SELECTED) == "0"
+        v.page.wait_for_function(
+            "document.querySelector('#wb-run .because').textContent === \"Expected '0', line 10 in rule d30\""
+        )
         v.shot("visitor_1_opened")
 
         v.page.click(".intro .break")
-        v.page.wait_for_function("wb.state.text.includes('[0-9]{1,6}')")
+        v.page.wait_for_function("wb.state.text.includes('0[135678]|1[02]')")
         v.page.wait_for_function("wb.state.ran === wb.key(wb.state) && wb.state.steps.length > 3")
         v.wait_run()
-        assert "digits only" in v.page.locator(".intro p").inner_text()
+        assert "June has 31 days" in v.page.locator(".intro p").inner_text()
         assert v.page.locator(".intro .break").inner_text() == "Undo the break"
-        assert v.page.evaluate("getSelection().toString()") == "[0-9]{1,6}", "the changed piece"
-        assert '"name": "' in v.page.evaluate(TEXT)
-        assert v.page.evaluate(TEXT).split('"')[3].isdigit(), "the mask follows the new rule"
+        assert v.page.evaluate("getSelection().toString()") == "0[135678]|1[02]", "the change"
+        assert v.page.evaluate(TEXT) == "2024-06-31", "the mask follows the new rule"
+        assert v.page.evaluate(SELECTED) == "1", "the token that the break changed"
         v.shot("visitor_2_broken")
 
         v.page.click(".intro .break")
-        v.page.wait_for_function("wb.state.text.includes('[A-Za-z ]{1,20}')")
+        v.page.wait_for_function("wb.state.ran === wb.key(wb.state)")
         assert v.page.locator(".intro .break").inner_text() == "Break it"
+        assert v.page.evaluate(TEXT) == "2024-06-30", "the recorded run again"
+        assert alone.is_visible()
+        assert v.page.locator("#wb-run .branch").count() == 2, "no third run"
+        assert v.page.evaluate(picker).startswith("Date")
 
         v.page.click(".intro .own")
+        v.page.wait_for_function("wb.state.compiled?.text === wb.state.text && !wb.state.pending")
         v.page.wait_for_function("wb.state.notation === 'regex'")
+        before = v.page.evaluate("wb.state.text")
         v.page.wait_for_function("document.activeElement?.matches('#wb-grammar textarea.text')")
-        v.page.keyboard.type("[0-9]{2}:[0-9]{2}")
+        v.page.keyboard.type("x")
+        assert v.page.evaluate("wb.state.text") == f"{before}x", "the first key deletes nothing"
+        v.page.keyboard.press("Backspace")
         v.page.keyboard.press("Control+Enter")
-        v.page.wait_for_function("wb.state.ran?.endsWith('[0-9]{2}:[0-9]{2}') && !wb.state.running")
-        v.page.wait_for_function("wb.state.steps.length > 0")
-        assert v.page.evaluate(TEXT)[2] == ":"
+        v.page.wait_for_function("wb.state.ran === wb.key(wb.state) && !wb.state.running")
+        v.page.wait_for_function("wb.state.steps.length > 3")
+        perplexity = float(v.page.evaluate("wb.totals(wb.state.steps)[1][0]"))
+        assert 1 <= perplexity < 20, "the embedded model can do it"
+        assert "complete" in v.page.inner_text("#wb-run .outcome")
         v.wait_drawn()
         v.shot("visitor_3_own")
 

@@ -69,7 +69,7 @@ def test_from_a_struck_token_to_the_place_in_the_grammar(visit: Any) -> None:
         assert v.page.locator(PLACES).count() >= 1
         # the picture is of the text before the token, not of the token alone
         v.page.wait_for_function(
-            "wb.state.drawn.so_far === wb.state.steps.slice(0, wb.state.selected)"
+            "wb.state.flagged?.so_far === wb.state.steps.slice(0, wb.state.selected)"
             ".map((step) => wb.hexOf(step.token)).join('')"
         )
         v.shot("why")
@@ -90,7 +90,7 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
     with visit("?example=json") as v:
         ready(v)
         write(v, NESTED)
-        box = v.page.locator("#wb-grammar .addtest input, #wb-grammar .addtest textarea").first
+        box = v.page.locator("#wb-grammar .addtest textarea").first
         v.page.evaluate(
             "document.querySelector('#wb-grammar [role=tab][data-of=tests], #wb-grammar [role=tab][data-tab=tests]')?.click()"
         )

@@ -62,6 +62,25 @@ def test_check_exits_with_0_when_all_are_accepted() -> None:
     assert run("check", "--regex", "a+", "a", "aa").exit_code == 0
 
 
+#   arguments                                              the text in the hint; None: click's own message
+DASHED = [
+    (("check", "--regex", "a", "- [ ] a"),                 "-- '- [ ] a'"),
+    (("parse", "--regex", "a", "x", "-5"),                 "-- -5"),
+    (("check", "--regex", "a", "--reegex", "a"),           None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "hint"), DASHED)
+def test_error_a_text_that_begins_with_a_dash(arguments: tuple[str, ...], hint: str | None) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    if hint is None:
+        assert "--regex" in result.stderr, "what is close"
+        return
+    assert f"hint: write -- before a text that begins with -, as in: {hint}\n" in result.stderr
+    assert run("check", "--regex", r"- \[ \] a", "--", "- [ ] a").exit_code == 0
+
+
 #   arguments                                              reported on stderr
 WRONG = [
     (("check", "x"),                                       "expected one grammar, not 0"),
@@ -70,7 +89,7 @@ WRONG = [
     (("check", "--kbnf", "/no/such/file", "a"),            "cannot read /no/such/file"),
     (("check", "--example", "nothing", "a"),               "there is no example 'nothing'"),
     (("mask", "--regex", "a", "--vocab", "/no/such/dir"),  "error: "),
-    (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--format", "openfst"), "only the finite machines"),
+    (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--format", "openfst"), "read with a stack"),
     (("draw", "--kbnf", str(GRAMMARS / "json.kbnf"), "--machine", "characters"), "need a stack"),
     (("draw", "--regex", "ab", "--machine", "scanner", "--format", "json"), "is a picture"),
     (("draw", "--regex", "ab", "--machine", "subterminals", "--after", "b"), "no accepted text begins with 'b'"),
@@ -94,6 +113,25 @@ def test_draw_writes_every_format(tmp_path: Path) -> None:
         result = run("draw", "--regex", "(foo)+d", "--format", form, "-o", str(out))
         assert result.exit_code == 0, result.stderr
         assert out.read_bytes().startswith(start)
+
+
+#   machine       format      what is written, or reported
+NESTED_FILES = [
+    ("characters",  "json",     "hint: write its machine stack, rules or tokens, with the format json"),
+    ("stack",       "json",     '"machine": "stack"'),
+    ("rules",       "json",     '"machine": "rules"'),
+    ("tokens",      "json",     '"machine": "tokens"'),
+    ("stack",       "openfst",  "expected a finite machine for this format, not stack"),
+    ("tokens",      "openfst",  "expected a regular grammar for this file of the machine tokens"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("machine", "form", "expected"), NESTED_FILES)
+def test_files_of_the_machines_of_a_grammar_with_a_stack(
+    machine: str, form: str, expected: str
+) -> None:
+    result = run("draw", "--example", "json", "--machine", machine, "--format", form)
+    assert expected in (result.stderr if result.exit_code else result.stdout)
 
 
 def test_draw_shows_what_a_lookahead_leaves() -> None:
@@ -135,6 +173,28 @@ def test_mask_after_a_text() -> None:
     assert not reported["may_end"]
     assert all(token.startswith("o") for token in reported["tokens"])
     assert run("mask", "--regex", "(foo)+d", "--after", "x").exit_code == 1
+
+
+@needs_model
+def test_a_mask_is_printed_by_the_state_that_tokens_lead_to() -> None:
+    pattern = "[ ]*[a-z]*9"
+    (record,) = records(run("mask", "--regex", pattern, "--json"))
+    assert len(record["ids"]) == record["allowed"] > 40, "all of them"
+    assert record["ids"] == sorted(record["ids"])
+    (few,) = records(run("mask", "--regex", pattern, "--json", "--limit", "3"))
+    assert few["ids"] == record["ids"][:3]
+    head, *lines = run("mask", "--regex", pattern).stdout.splitlines()
+    assert head == f"{record['allowed']:,} of 6,000 tokens may come next"
+    # letters, then the nine, then white space, although its numbers are smaller
+    assert re.search(r"'[ a-z]+'$", lines[0])
+    assert re.fullmatch(r" +… [\d,]+ more to the same state \(--limit 0 prints all\)", lines[8])
+    assert lines[9].endswith("'9'")
+    assert re.search(r"' +'$", lines[10])
+    assert [len(line) for line in lines if "… " in line and "other states" in line] == []
+    whole = run("mask", "--regex", pattern, "--limit", "0").stdout.splitlines()
+    assert sorted(int(line.split()[0]) for line in whole[1:]) == record["ids"]
+    cut = run("mask", "--regex", pattern, "--limit", "8").stdout.splitlines()
+    assert re.fullmatch(r" +… [\d,]+ more, to 2 other states \(--limit 0\)", cut[-1])
 
 
 @needs_model
@@ -244,7 +304,7 @@ def test_a_method_takes_its_options() -> None:
     texts = [records(run(*asked, *more))[-1] for more in ((), ("--option", "k=0"))]
     assert all(whole["accepted"] for whole in texts)
     refused = run(*asked, "--option", "k=-1")
-    assert (refused.exit_code, "not '-1'" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "as 'k', not str: '-1'" in refused.stderr) == (2, True)
 
 
 @pytest.mark.parametrize("written", ["k", "=1", "k="])
@@ -256,12 +316,68 @@ def test_generate_error_option(written: str) -> None:
 
 @needs_model
 def test_an_example_brings_its_small_tokens() -> None:
-    asked = ("generate", "--example", "brackets", "--json", "--temperature", "0.7", "--seed", "1")
+    asked = ("generate", "--example", "brackets", "--json")
     *steps, whole = records(run(*asked))
     assert whole["accepted"]
     assert len(whole["text"]) == len(steps) - 1, "a character a token, then the end"
     *steps, whole = records(run(*asked, "--no-small-tokens"))
     assert len(whole["text"]) > len(steps)
+
+
+@needs_model
+@pytest.mark.parametrize("name", ["anbn", "brackets", "palindrome"])
+def test_an_example_is_generated_as_on_the_page(name: str) -> None:
+    whole = records(run("generate", "--example", name, "--json"))[-1]
+    lines = map(json.loads, (GRAMMARS / f"{name}.trace.ndjson").read_text("utf-8").splitlines())
+    tokens = [line["token"] for line in lines if line["k"] == "step"]
+    assert whole["text"] == "".join(token.get("text", "") for token in tokens)
+    assert whole["accepted"]
+
+
+#: Schemas as Pydantic 2 writes them, with nested models, formats, bounds, dictionaries, recursion.
+PYDANTIC = (Path(__file__).parent.parent / "data" / "pydantic_schemas.jsonl").read_text("utf-8")
+
+
+@needs_model
+@pytest.mark.slow
+@pytest.mark.parametrize("written", PYDANTIC.splitlines(), ids=lambda row: json.loads(row)["name"])
+def test_generate_ends_every_schema_of_pydantic(written: str, tmp_path: Path) -> None:
+    (tmp_path / "model.schema.json").write_text(json.dumps(json.loads(written)["schema"]))
+    result = run("generate", "--json-schema", str(tmp_path / "model.schema.json"), "--json")
+    assert result.exit_code == 0, result.output
+    text = records(result)[-1]["text"]
+    assert json.dumps(json.loads(text, parse_int=str, parse_float=str), ensure_ascii=False)
+    assert "  " not in re.sub(r'"(?:[^"\\]|\\.)*"', "", text), "white space has one space"
+
+
+@needs_model
+def test_a_schema_that_cannot_end_in_its_budget_has_a_note(tmp_path: Path) -> None:
+    (tmp_path / "long.schema.json").write_text('{"type": "string", "minLength": 50}')
+    asked = ("generate", "--json-schema", str(tmp_path / "long.schema.json"), "--max-tokens", "2")
+    result = run(*asked)
+    assert result.exit_code == 1
+    assert "note: the text may be cut: the shortest text needs" in result.stderr
+    assert run(*asked, "--finish").exit_code == 2, "requested, so an error"
+    assert "note" not in run(*asked, "--no-finish").stderr
+
+
+@needs_model
+def test_a_run_that_repeats_itself_has_a_note(tmp_path: Path) -> None:
+    result = run("generate", "--regex", "[ ]{0,90}x", "--max-tokens", "30")
+    assert "note: tokens 1 to" in result.stderr
+    assert "are white space" in result.stderr or "repeat one token" in result.stderr
+    assert "note" not in run("generate", "--example", "date").stderr
+
+
+@needs_model
+def test_generate_records_every_stage_of_sampling() -> None:
+    asked = ("generate", "--example", "koo_choice", "--json", "--temperature", "0.5", "--seed", "3")
+    stages = ("--top-k", "2", "--top-p", "0.9", "--min-p", "0.1", "--repetition-penalty", "1.3")
+    *steps, _ = records(run(*asked, *stages))
+    names = ["model", "repetition penalty", "mask", "temperature", "top-k", "top-p", "min-p"]
+    assert all(list(step["stages"]) == names for step in steps)
+    assert all("stages" not in step for step in records(run(*asked, "--temperature", "1")))
+    assert run(*asked, "--min-p", "2").exit_code == 2
 
 
 @needs_model
@@ -360,3 +476,31 @@ def test_a_monitor_keeps_the_meaning() -> None:
     other = run("mask", "--regex", "a+", "--monitor", "types")
     assert other.exit_code == 2
     assert "does not fit this grammar" in other.stderr
+
+
+@pytest.mark.slow
+def test_serve_checks_its_models_before_it_opens(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served: list[object] = []
+    monkeypatch.setattr("workbench.app.ui.serve.serve", served.append)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.json").write_text("{}")
+    whole = write_checkpoint(tmp_path / "whole")
+    for name, reported in (
+        ("nonsense", "'nonsense' is not on this machine"),
+        ("/nonexistent", "expected the directory of a model, not '/nonexistent'"),
+        (str(tmp_path / "empty"), f"expected config.json in {tmp_path / 'empty'}"),
+        (str(tmp_path / "config"), "expected weights as safetensors in"),
+    ):
+        result = run("serve", "--no-open", "--model", "builtin", "--model", name)
+        assert result.exit_code == 2
+        assert reported in result.stderr
+        generated = run("generate", "--regex", "a", "--model", name)
+        assert generated.stderr == result.stderr, "the same words"
+    assert not served
+    for name in ("builtin", str(whole)):
+        assert run("serve", "--no-open", "--model", name).exit_code == 0
+    assert len(served) == 2

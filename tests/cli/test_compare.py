@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli import needs_model, records, run
+from workbench.lab.experiments.experiment import Experiment, Unit
 from workbench.lab.experiments.results_page import EXPERIMENTS
 
 COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
@@ -80,6 +81,7 @@ def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
         (("compare", "--dataset", "x.jsonl", "--csv"), "--csv has no effect with --dataset"),
         (("compare", "--dataset", "x.jsonl", "--methods", "magic"), "no method 'magic' to compare"),
         (("evaluate", "magic"), "there is no experiment 'magic'"),
+        (("evaluate", "koo-a", "--all"), "expected names of experiments or --all"),
         (("evaluate", "koo-a", "--page", "/no/such/folder/page.md"), "cannot write /no/such"),
         (("evaluate", "--model", "/no/such/model", "koo-a"), "/no/such/model"),
     ],
@@ -94,6 +96,46 @@ def test_evaluate_lists_the_experiments() -> None:
     result = run("evaluate", "--list")
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == list(EXPERIMENTS)
+    assert result.stderr == ""
+
+
+def test_evaluate_without_names_starts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("evaluate")
+    assert result.exit_code == 0
+    assert result.stdout == run("evaluate", "--list").stdout
+    assert result.stderr == (
+        "start one by its name, as in workbench evaluate koo-a, or all with --all\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+@needs_model
+def test_the_page_has_the_experiments_that_were_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("alpha", "beta"):
+        unit = Unit(f"{name} 1", lambda _: {"value": 1})
+        monkeypatch.setitem(
+            EXPERIMENTS,
+            name,
+            Experiment(
+                name=name,
+                title=name.title(),
+                source="none",
+                units=lambda _, unit=unit: [unit],  # type: ignore[misc]
+                section=lambda columns: f"{len(columns)} model",
+            ),
+        )
+    out = ("--out", str(tmp_path))
+    assert "## Alpha" in run("evaluate", "alpha", *out).stdout
+    second = run("evaluate", "beta", *out).stdout
+    assert "## Beta" in second
+    assert "Alpha" not in second
+    both = run("evaluate", "beta", "alpha", *out).stdout
+    assert [line for line in both.splitlines() if line[:2] == "##"] == ["## Beta", "## Alpha"]
 
 
 @needs_model
@@ -110,3 +152,41 @@ def test_evaluate_stores_results_and_writes_the_page(tmp_path: Path) -> None:
     again = run(*asked)
     assert "koo A/ranking: done before" in again.stderr
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
+
+
+KBNF, ORDERED = (
+    "start ::= 'a' | 'b';\n",
+    {"properties": {"x": {"const": None}, "y": {"const": True}}},
+)
+#   options                                              grammar of the file, or of stdin   texts
+FOR_ALL_ROWS = [
+    (("--kbnf", "FILE"),                                 KBNF,                       {"a", "b"}),
+    (("--gbnf", "-"),                                    'root ::= "a" | "b"',       {"a", "b"}),
+    (
+        ("--json-schema", "FILE", "--whitespace", "compact", "--order", "any"),
+        json.dumps({**ORDERED, "required": ["x", "y"], "additionalProperties": False}),
+        {'{"x":null,"y":true}', '{"y":true,"x":null}'},
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@needs_model
+@pytest.mark.parametrize(
+    ("options", "text", "texts"), FOR_ALL_ROWS, ids=[r[0][0] for r in FOR_ALL_ROWS]
+)
+def test_one_grammar_for_all_rows_of_a_dataset(
+    options: tuple[str, ...], text: str, texts: set[str], tmp_path: Path
+) -> None:
+    rows, out, file = tmp_path / "r.jsonl", tmp_path / "a.parquet", tmp_path / "grammar"
+    rows.write_text('{"question": "Ada, as JSON: "}\n')
+    file.write_text(text)
+    named = [str(file) if one == "FILE" else one for one in options]
+    result = run(
+        "compare", "--dataset", str(rows), "--column", "prompt=question", *named,
+        "--methods", "automaton", "--out", str(out), stdin=text,
+    )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    found = [json.loads(one) for one in run("results", str(out), "--json").stdout.splitlines()]
+    assert len(found) == 3
+    assert {row["text"] for row in found} <= texts

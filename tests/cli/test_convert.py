@@ -72,7 +72,7 @@ WRONG = [
     ((),                                                          "expected a grammar", "nothing at all"),
     (("x.txt", "y.kbnf"),                                         "the notation of x.txt does not follow", "a name without a notation"),
     (("--regex", "a"),                                            "expected a notation to write", "no target"),
-    (("--regex", "a", "--to", "abnf"),                            "expected one of kbnf, gbnf", "no such notation"),
+    (("--regex", "a", "--to", "abnf"),                            "there is no notation 'abnf'", "no such notation"),
     (("-", "--from", "abnf", "--to", "gbnf"),                     "expected one of regex, kbnf", "none to read either"),
     (("--regex", "a", "x.gbnf", "y.lark"),                        "expected one grammar, not two", "a file and an option"),
     (("missing.gbnf", "--to", "lark"),                            "cannot read missing.gbnf", "no such file"),
@@ -93,9 +93,9 @@ def test_error_when(arguments: tuple[str, ...], reported: str, because: str) -> 
 
 def test_a_schema_laid_out_otherwise() -> None:
     schema = '{"type": "array", "items": {"const": 1}, "maxItems": 2}'
-    asked = ("-", "--from", "json_schema", "--to", "regex", "--style", "compact")
+    asked = ("-", "--from", "json_schema", "--to", "regex", "--whitespace", "compact")
     result = convert(*asked, stdin=schema)
     assert result.exit_code == 0
     assert re.fullmatch(result.stdout.strip(), "[1,1]")
     assert not re.fullmatch(result.stdout.strip(), "[1, 1]")
-    assert "no style 'wide'" in convert(*asked[:-1], "wide", stdin=schema).stderr
+    assert "no whitespace 'wide'" in convert(*asked[:-1], "wide", stdin=schema).stderr

@@ -87,12 +87,16 @@ def test_a_folder_with_all_kinds_of_answers(task: str, tmp_path: Path) -> None:
     assert found["d.regex"]["unmet_conditions"] == "without |: it has an alternative"
     assert "written as Regex or KBNF" in found["l.gbnf"]["unmet_conditions"]
     assert (found["k.kbnf"]["line"], found["k.kbnf"]["column"]) == ("2", "7")
-    assert found["a.regex"]["credit"] == found["d.regex"]["credit"] == "1.000"
+    assert found["a.regex"]["credit"] == "1.000"
+    for refused in ("d.regex", "l.gbnf"):
+        assert (found[refused]["credit"], found[refused]["language_credit"]) == ("0.000", "1.000")
     assert 0 < float(found["b.regex"]["credit"]) < 1
+    assert found["b.regex"]["credit"] == found["b.regex"]["language_credit"]
     assert found["f.regex"]["credit"] == "0.000"
     assert f"{folder}/f.regex:1:" in result.stderr
     assert f"{folder}/g.regex: the file is not UTF-8: byte 1" in result.stderr
     assert "14 answers: 2 right, 4 wrong, 2 refused, 6 unreadable" in result.stderr
+    assert "refused answers have credit 0" in result.stderr
 
 
 def test_all_read_exits_with_0_and_writes_a_file(task: str, tmp_path: Path) -> None:
@@ -104,6 +108,7 @@ def test_all_read_exits_with_0_and_writes_a_file(task: str, tmp_path: Path) -> N
     assert result.exit_code == 0
     assert result.stdout == ""
     assert [row["verdict"] for row in rows(out.read_text("utf-8"))] == ["wrong", "right"]
+    assert "refused" not in result.stderr
 
 
 def test_the_task_is_a_name_or_a_link(tmp_path: Path) -> None:

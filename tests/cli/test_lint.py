@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from workbench.analysis.advice import count_advice
 from workbench.app.cli.main import app
 from workbench.base.resources import GRAMMARS
+from workbench.grammar.grammar import Grammar
 
 
 def lint(*arguments: str, stdin: str | None = None) -> Result:
@@ -49,6 +51,16 @@ def test_ambiguity_and_conflicts_are_looked_for() -> None:
         "fix": None,
     }
     assert result.exit_code == 1
+
+
+def test_error_all_errors_of_a_grammar_are_printed() -> None:
+    result = lint("--kbnf", "-", stdin="start ::= a b;\nb ::= (;\nc ::= 'x;\n")
+    assert result.exit_code == 2
+    assert [line for line in result.stderr.splitlines() if line.startswith("error")] == [
+        "error: -, line 1, column 11: the nonterminal 'a' has no rule",
+        "error: -, line 2, column 7: expected something inside '('",
+        "error: -, line 3, column 7: this string is never closed",
+    ]
 
 
 #   arguments                                                   exit status, why
@@ -95,3 +107,34 @@ def test_a_file_with_everything_wrong(tmp_path: Path) -> None:
         "nullable_first_match",
         "unreachable_rule",
     ]
+
+
+def test_a_large_count_is_named_as_it_is_written() -> None:
+    result = lint("--gbnf", "-", stdin='root ::= "a"{1,5000}\n')
+    assert "can be read in two places of '\"a\"{1,5000}' (conflict)" in result.stdout
+    assert "copies" not in result.stdout
+    place, *_ = (line for line in result.stdout.splitlines() if "(large_count)" in line)
+    assert place == (
+        "-:1:10: note: llama.cpp refuses a repetition of 2,000 times or more (large_count)"
+    )
+    ambiguous = lint("--gbnf", "-", stdin='root ::= ("a" | "aa"){1,5000} "b"\n')
+    assert "the rule '(\"a\" | \"aa\"){1,5000}' can read 'aa' in two ways" in ambiguous.stdout
+    assert "copies_" not in ambiguous.stdout
+
+
+#   grammar                       whether llama.cpp refuses its count
+COUNTS = [
+    ('root ::= "a"{1999}',        False),
+    ('root ::= "a"{2000}',        True),
+    ('root ::= "a"{3,2000}',      True),
+    ('root ::= ("a"{2,2500} "b")*', True),
+    ('root ::= "a"{5,}',          False),
+    ('root ::= "a"{9000,}',       True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "refused"), COUNTS)
+def test_counts_that_llama_cpp_refuses(text: str, refused: bool) -> None:
+    tree = Grammar.from_gbnf(text).tree
+    advice = () if tree is None else count_advice(tree)
+    assert [one.kind for one in advice] == ["large_count"] * refused

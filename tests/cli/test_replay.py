@@ -73,11 +73,12 @@ WRONG = [
     (lines({"k": "head"}, STEP), ("-",),                     "does not name its grammar"),
     (lines(HEAD),                ("-",),                     "this run has no tokens"),
     ("{}\n",                     ("-",),                     "line 1 is not a record"),
+    (lines({"index": 0, "token_id": 3}), ("-",),             "wb.replay(trace, grammar, constraint)"),
     (lines(HEAD) + "oops",       ("-",),                     "line 2 is not a record"),
     ("",                         ("/no/such/file",),         "cannot read"),
     (lines(HEAD, STEP),          ("-", "--example", "x"),    "there is no example 'x'"),
     (lines(HEAD | {"text": "("}, STEP), ("-",),              "cannot be read"),
-    (lines(HEAD | {"notation": "no"}, STEP), ("-",),         "expected one of"),
+    (lines(HEAD | {"notation": "no"}, STEP), ("-",),         "there is no notation"),
 ]  # fmt: skip
 
 

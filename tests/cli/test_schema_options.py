@@ -40,7 +40,8 @@ CHECKED = [
     (("--order", "any"), TURNED, 0, "in any order"),
     ((), '{"a":null,"b":"soon"}', 1, "a format is asserted"),
     (("--formats", "annotation"), '{"a":null,"b":"soon"}', 0, "a format is an annotation"),
-    (("--style", "one space"), DECLARED, 1, "the layout holds too"),
+    (("--whitespace", "one space"), DECLARED, 1, "the layout holds too"),
+    (("--closed",), DECLARED, 0, "the object is closed already"),
 ]
 
 
@@ -61,7 +62,7 @@ def test_without_the_document_the_reference_is_an_error(files: tuple[str, ...]) 
 def test_an_unknown_choice_names_the_known_ones(files: tuple[str, ...]) -> None:
     result = check(*files, "--order", "random", text=DECLARED)
     assert result.exit_code == 2
-    assert "'declared', 'any'" in result.stderr
+    assert "'declared' or 'any'" in result.stderr
 
 
 def test_other_notations_have_no_such_options() -> None:

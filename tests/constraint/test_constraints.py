@@ -168,7 +168,7 @@ def test_error_when_the_method_is_unknown() -> None:
     assert raised.value.hint == f"choose one of {', '.join(METHODS)}"
     with pytest.raises(WorkbenchError, match="did you mean 'domino'"):
         compile(FOO_D, FIGURE_4, "Dominoes")
-    with pytest.raises(WorkbenchError, match="there is no method None"):
+    with pytest.raises(WorkbenchError, match="expected a text as 'method', not None"):
         compile(FOO_D, FIGURE_4, None)  # type: ignore[arg-type]
 
 
@@ -220,7 +220,7 @@ def test_error_for_a_state_of_another_constraint(grammar: Grammar) -> None:
 
 
 def test_error_when_grammar_and_vocabulary_are_confused() -> None:
-    with pytest.raises(WorkbenchError, match="not Vocabulary and Grammar"):
+    with pytest.raises(WorkbenchError, match="expected a Grammar as 'grammar', not Vocabulary"):
         compile(BYTES, ANBN)  # type: ignore[arg-type]
 
 
@@ -320,3 +320,19 @@ def test_distances_after_the_runner_began_anew() -> None:
         state = constraint.advance(state, ord("("))
         assert distances.distance(state) == 2 * depth + 1
     assert distances.distance(before) == 3
+
+
+#: A single text of 2^40 letters: each byte is forced.
+LONG_TEXT = Grammar.from_kbnf(
+    "".join(f"r{i} ::= r{i + 1} r{i + 1};" for i in range(40)) + "r40 ::= 'a';", "r0"
+)
+
+
+@pytest.mark.parametrize(
+    "method", ["automaton", "online", "domino", "lalr", "xgrammar", "llguidance", "pre3"]
+)
+def test_forced_bytes_end_at_the_limit(method: str) -> None:
+    constraint = compile(LONG_TEXT, BYTES, method, Limits(seconds=0.5))
+    assert constraint.forced(constraint.initial, 5) == b"aaaaa"
+    with pytest.raises(LimitError, match=r"0\.5 seconds"):
+        constraint.forced(constraint.initial)

@@ -140,7 +140,7 @@ def test_forced_is_that_of_the_exact_constraint() -> None:
 
 
 def test_error_when_healing_is_not_a_boolean() -> None:
-    with pytest.raises(WorkbenchError, match="expected healing to be true or false, not 'no'"):
+    with pytest.raises(WorkbenchError, match="expected True or False as 'healing', not str"):
         wb.compile(FIXED.grammar, WORDS, method="template", healing="no")  # type: ignore[arg-type]
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 from tests.constraint.test_outlines import regexes
 from workbench.automata.operations import intersection
-from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.combined import Intersection
 from workbench.constraint.compile import compile
@@ -159,3 +159,10 @@ def test_error_two_vocabularies() -> None:
     other = automaton(Grammar.from_regex("a"), toy(["a", "b"]), LIMITS)
     with pytest.raises(VocabularyError, match="over one vocabulary"):
         Intersection(of("a"), other)
+
+
+def test_a_mask_of_many_tokens_ends_at_the_limit() -> None:
+    anything = compile(Grammar.from_regex("(?s:.*)"), all_bytes())
+    both = Intersection(anything, anything, Limits(seconds=1e-6))
+    with pytest.raises(LimitError, match="seconds"):
+        both.mask(both.initial)

@@ -67,7 +67,7 @@ def test_json_texts_are_read_unless_a_key_is_repeated() -> None:
 
 
 def schema(**keywords: Any) -> wb.Grammar:
-    return wb.Grammar.from_json_schema(json.dumps({"type": "object", **keywords}))
+    return wb.Grammar.from_json_schema(json.dumps({"type": "object", **keywords}), whitespace="any")
 
 
 def joined(grammar: wb.Grammar, *words: str) -> Monitored:

@@ -12,7 +12,6 @@ from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, 
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.methods import lalr
 from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
@@ -199,7 +198,7 @@ def test_conflicts_may_be_resolved_like_lark() -> None:
     lost = compile(twins, all_bytes(), "lalr", conflicts="shift")
     assert not allows(lost, ("a", "a", "a")), "it shifts past the middle, and never comes back"
     assert set(lost.mask(lost.initial)) <= set(automaton(twins, all_bytes(), LIMITS).mask(0))
-    with pytest.raises(WorkbenchError, match="refused or shifted, not 'guess'"):
+    with pytest.raises(WorkbenchError, match="as 'conflicts', not 'guess'"):
         compile(sums, all_bytes(), "lalr", conflicts="guess")  # type: ignore[arg-type]
 
 
@@ -220,8 +219,6 @@ def test_refused_tokens_change_nothing() -> None:
 def test_error_no_text_can_be_tokenized() -> None:
     with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
         compile(KOO_RULES, toy(["fo", "o(", "1"]), "lalr")
-    with pytest.raises(VocabularyError, match="no accepted text can be spelled"):
-        compile(Grammar.from_regex(r"[^\s\S]"), all_bytes(), "lalr")
 
 
 def test_error_too_deep() -> None:
@@ -242,18 +239,16 @@ def chain(length: int) -> Grammar:
     return Grammar.from_kbnf(text, limits=Limits(seconds=20))
 
 
-def test_error_tables_take_too_long() -> None:
-    grammar = chain(300)
+#: lark's sets of a long rule are cubic in it, within one rule.
+LONG_RULE = Grammar.from_kbnf("a ::= 'x' | 'y'; start ::= " + "a " * 3_000 + ";")
+
+
+@pytest.mark.parametrize("grammar", [chain(300), LONG_RULE], ids=["many rules", "a long rule"])
+def test_error_tables_take_too_long(grammar: Grammar) -> None:
     started = time.thread_time()
-    with pytest.raises(LimitError, match=r"0\.2 seconds"):
+    with pytest.raises(LimitError, match="seconds"):
         compile(grammar, all_bytes(), "lalr", Limits(seconds=0.2))
     assert time.thread_time() - started < 1.5
-
-
-def test_error_tables_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lalr, "_MAX_LOOKAHEAD_STEPS", 500)
-    with pytest.raises(LimitError, match="too many rules for LALR"):
-        compile(chain(20), all_bytes(), "lalr")
 
 
 def test_many_optional_parts_do_not_explode() -> None:

@@ -48,7 +48,7 @@ def each_token(constraint: Monitored, text: bytes) -> set[int]:
 
 
 def schema(**keywords: Any) -> wb.Grammar:
-    return wb.Grammar.from_json_schema(json.dumps({"type": "object", **keywords}))
+    return wb.Grammar.from_json_schema(json.dumps({"type": "object", **keywords}), whitespace="any")
 
 
 OPEN = schema(

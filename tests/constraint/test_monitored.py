@@ -354,5 +354,5 @@ def _typescript_errors(folder: Path, texts: list[str]) -> set[int]:
 
 @pytest.mark.parametrize("monitor", [3, object, object()])
 def test_error_for_what_is_no_monitor(monitor: Any) -> None:
-    with pytest.raises(wb.WorkbenchError, match="expected a monitor or its name"):
+    with pytest.raises(wb.WorkbenchError, match="a text or None as 'monitor'"):
         wb.compile(wb.Grammar.from_regex("a"), all_bytes(), monitor=monitor)

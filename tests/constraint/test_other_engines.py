@@ -173,6 +173,12 @@ def test_slices_change_no_mask_and_shorten_the_walk() -> None:
     assert sliced.walked(inside)[0] * 3 < whole.walked(inside)[0]
 
 
+def test_slices_are_cached_with_the_vocabulary() -> None:
+    first, second = LexemeConstraint(LISTS, WORDS), LexemeConstraint(LISTS, WORDS)
+    assert first.slices is second.slices
+    assert LexemeConstraint(LISTS, WORDS, slices="none").slices == ()
+
+
 def test_the_longest_match_loses_a_text_and_allows_a_dead_end() -> None:
     grammar = Grammar.from_kbnf("start ::= word 'a'; word ::= #'a+';")
     found = compared("llguidance", grammar, toy(["a", "aa"]), depth=3)

@@ -11,8 +11,6 @@ import pytest
 
 CODE = """
 import workbench as wb
-from tests.own_time import count_own_work
-count_own_work()
 v = wb.Vocabulary(tuple(bytes([i]) for i in range(256)))
 limits = wb.Limits(seconds=0.8)
 for g in (

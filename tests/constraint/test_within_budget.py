@@ -409,5 +409,5 @@ def test_a_prefix_counts_against_the_budget(budget: int, taken: int) -> None:
 
 @pytest.mark.parametrize("budget", [None, 1.5, "3"])
 def test_error_for_a_budget_that_is_no_count(budget: Any) -> None:
-    with pytest.raises(WorkbenchError, match="expected a number of tokens"):
+    with pytest.raises(WorkbenchError, match="expected an integer as 'budget'"):
         WithinBudget(wb.compile(wb.Grammar.from_regex("a"), WORDS), budget)

@@ -191,7 +191,16 @@ def test_a_dead_end_is_not_drawn_twice(strategy: Asap | Cars) -> None:
 
 
 @pytest.mark.parametrize("strategy", [Asap(), Cars()])
-@pytest.mark.parametrize("sampling", [Sampling(), Sampling(1.0, top_k=3), Sampling(1.0, top_p=0.9)])
+@pytest.mark.parametrize(
+    "sampling",
+    [
+        Sampling(),
+        Sampling(1.0, top_k=3),
+        Sampling(1.0, top_p=0.9),
+        Sampling(1.0, min_p=0.1),
+        Sampling(1.0, repetition_penalty=1.1),
+    ],
+)
 def test_error_without_a_distribution(strategy: Strategy, sampling: Sampling) -> None:
     run = generate(HashedModel(), constraint(), "", sampling, strategy=strategy)
     with pytest.raises(SamplingError, match="expected a temperature above 0"):
@@ -207,5 +216,5 @@ def test_error_where_the_model_writes_no_valid_text() -> None:
 
 
 def test_error_for_no_attempt() -> None:
-    with pytest.raises(WorkbenchError, match="at least one attempt, not 0"):
+    with pytest.raises(WorkbenchError, match="of at least 1 as 'attempts', not 0"):
         Cars(0)

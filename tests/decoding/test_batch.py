@@ -251,7 +251,7 @@ def test_a_context_with_nan_leaves_the_others(
 
 
 def test_error_batches_that_cannot_run(tiny_model: TransformersModel) -> None:
-    with pytest.raises(WorkbenchError, match="at least one generation at a time, not 0"):
+    with pytest.raises(WorkbenchError, match="of at least 1 as 'at_once', not 0"):
         next(generate_batch(runs(tiny_model, 2), at_once=0))
     with pytest.raises(WorkbenchError, match="each generation of a batch once"):
         list(generate_batch(runs(tiny_model, 1) * 2))

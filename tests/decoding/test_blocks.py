@@ -109,7 +109,7 @@ def test_error_of_wrong_arguments() -> None:
         wb.best_block(constraint, np.full((1, 7), -math.inf))
     with pytest.raises(wb.WorkbenchError, match="expected positions of the block, not 4"):
         wb.best_block(constraint, np.zeros((1, 7)), fixed={4: 0})
-    with pytest.raises(wb.WorkbenchError, match="1 or more"):
+    with pytest.raises(wb.WorkbenchError, match="of at least 1 as 'length'"):
         list(wb.generate_blocks(MODEL, constraint, length=0))
 
 

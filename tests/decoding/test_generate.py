@@ -246,7 +246,7 @@ def test_error_other_vocabulary() -> None:
 
 
 def test_error_negative_budget() -> None:
-    with pytest.raises(WorkbenchError, match="counts of 0 or more, not -1"):
+    with pytest.raises(WorkbenchError, match="of at least 0 as 'max_tokens', not -1"):
         run(["a"], max_tokens=-1)
 
 
@@ -279,15 +279,43 @@ def test_toy_model_is_deterministic() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_tokens": -1}, "counts of 0 or more, not -1"),
-        ({"max_tokens": 1.5}, "counts of 0 or more, not 1.5"),
-        ({"max_tokens": None, "finish": True}, "counts of 0 or more, not None"),
-        ({"top": "3"}, "counts of 0 or more, not '3'"),
-        ({"strategy": "asap"}, "expected a strategy, not 'asap'"),
-        ({"strategy": type(Sampling())}, "expected a strategy"),
-        ({"strategy": None}, "expected a strategy, not None"),
+        ({"max_tokens": -1}, "of at least 0 as 'max_tokens', not -1"),
+        ({"max_tokens": 1.5}, "of at least 0 as 'max_tokens', not float: 1.5"),
+        ({"max_tokens": None, "finish": True}, "of at least 0 as 'max_tokens', not None"),
+        ({"top": "3"}, "of at least 0 as 'top', not str: '3'"),
+        ({"strategy": "asap"}, "expected a Strategy .steps. as 'strategy', not str: 'asap'"),
+        ({"strategy": type(Sampling())}, "expected a Strategy"),
+        ({"strategy": None}, "expected a Strategy .steps. as 'strategy', not None"),
     ],
 )
 def test_error_for_options_of_a_wrong_type(options: dict[str, Any], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         generate(ToyModel(LETTERS, "abcabd"), FiniteConstraint(LETTERS, [b"ab"]), "", **options)
+
+
+def test_a_step_records_every_stage_if_wanted() -> None:
+    sampling = Sampling(0.5, top_k=2, repetition_penalty=2.0)
+    vocabulary = toy(["a", "b", "c"])
+    model = TableModel(vocabulary, [2.0, 1.0, -1.0, -2.0])
+    constraint = FiniteConstraint(vocabulary, [b"aab", b"abc", b"bab"])
+    steps = list(generate(model, constraint, [0], sampling, stages=True))
+    first = steps[0]
+    # the prompt is a token "a": its logit 2 is halved; "c" is forbidden
+    exp = np.exp
+    model_sum, read_sum = exp(2) + exp(1) + exp(-1) + exp(-2), exp(1) + exp(1) + exp(-1) + exp(-2)
+    shares = {
+        0: (exp(2) / model_sum, exp(1) / read_sum, 0.5, 0.5, 0.5),
+        1: (exp(1) / model_sum, exp(1) / read_sum, 0.5, 0.5, 0.5),
+        2: (exp(-1) / model_sum, exp(-1) / read_sum, 0.0, 0.0, 0.0),
+    }
+    names = ("model", "repetition penalty", "mask", "temperature", "top-k")
+    for step in steps:
+        assert tuple(name for name, _ in step.stages) == names
+        (own,) = (one for one in step.allowed if one.token_id == step.token_id)
+        assert own.stages == tuple(share for _, share in step.stages)
+    for candidate in first.wanted:
+        if candidate.token_id in shares:
+            assert candidate.stages == pytest.approx(shares[candidate.token_id])
+    plain = list(generate(model, constraint, [0], sampling))
+    assert [step.token_id for step in plain] == [step.token_id for step in steps]
+    assert all(step.stages == () and step.wanted[0].stages == () for step in plain)

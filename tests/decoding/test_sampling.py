@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.protocol import TokenMask
-from workbench.decoding.sampling import Sampling, SamplingError, likeliest, log_softmax, log_sum
+from workbench.decoding.sampling import Sampling, SamplingError, log_softmax, log_sum
+from workbench.decoding.stages import likeliest
 
 LOGITS = np.log(np.array([0.4, 0.3, 0.2, 0.1], np.float32))
 ALL = TokenMask.of(range(4), 4)
@@ -27,7 +29,7 @@ def drawn(sampling: Sampling, allowed: TokenMask, count: int = 4000) -> dict[int
 ONE, HALF = 1.0, 0.5
 AS_IS = {0: 0.4, 1: 0.3, 2: 0.2, 3: 0.1}
 
-#   temperature, top-k, top-p  forbidden  expected shares    because
+#   temperature, top-k, top-p, seed, min-p  forbidden  expected shares    because
 SHARES = [
     ((ONE, None, None),        (),   AS_IS,                  "as they are"),
     ((ONE, None, None),        (0,), {1: 1/2, 2: 1/3, 3: 1/6}, "mask, then renormalised"),
@@ -41,12 +43,17 @@ SHARES = [
     ((ONE, 2, 0.6),            (),   {0: 4/7, 1: 3/7},       "top-p of what top-k left: 4/7 < 0.6"),
     ((ONE, 9, None),           (),   AS_IS,                  "more than there are"),
     ((ONE, None, 1.0),         (),   AS_IS,                  "all of it"),
+    ((ONE, None, None, 0, 0.7), (),  {0: 4/7, 1: 3/7},       "0.3 is 3/4 of 0.4, 0.2 is half"),
+    ((ONE, None, None, 0, 0.6), (0,), {1: 3/5, 2: 2/5},      "min-p counts the allowed: 0.2 is 2/3"),
+    ((HALF, None, None, 0, 0.7), (), {0: 1.0},               "temperature comes before min-p: 9/16"),
+    ((ONE, 3, 0.7, 0, 0.6),    (),   {0: 4/7, 1: 3/7},       "what all of them keep"),
+    ((ONE, None, None, 0, 0.0), (),  AS_IS,                  "at least nothing"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("settings", "forbidden", "expected", "because"), SHARES)
 def test_statistics(
-    settings: tuple[float, int | None, float | None],
+    settings: tuple[Any, ...],
     forbidden: tuple[int, ...],
     expected: dict[int, float],
     because: str,
@@ -131,6 +138,10 @@ ERRORS = [
     ({"top_k": 0}, "expected top-k to be 1 or more, not 0"),
     ({"top_p": 0.0}, "expected top-p above 0 and up to 1, not 0.0"),
     ({"top_p": 1.1}, "expected top-p above 0 and up to 1, not 1.1"),
+    ({"min_p": -0.1}, "expected min-p between 0 and 1, not -0.1"),
+    ({"min_p": 1.1}, "expected min-p between 0 and 1, not 1.1"),
+    ({"repetition_penalty": 0.0}, "expected a repetition penalty above 0, not 0.0"),
+    ({"repetition_penalty": math.nan}, "expected a repetition penalty above 0, not nan"),
     ({"seed": -1}, "expected a seed of 0 or more, not -1"),
 ]
 

@@ -41,7 +41,8 @@ def chances(model: LanguageModel, sampling: Sampling) -> dict[tuple[TokenId, ...
     while waiting:
         taken, state, chance = waiting.pop()
         ids = LANGUAGE.mask(state).ids
-        shares = sampling.shares(session.logits([0, *taken])[ids])
+        logits = sampling.penalized(session.logits([0, *taken]), [0, *taken])
+        shares = sampling.shares(logits[ids])
         for token_id, share in zip(ids.tolist(), shares.tolist(), strict=True):
             longer = (*taken, token_id)
             if token_id == WORDS.end:
@@ -101,6 +102,7 @@ def every_outcome(
 SETTINGS = [
     WARM, Sampling(temperature=0.1), Sampling(temperature=0.3, top_k=2),
     Sampling(temperature=0.5, top_p=0.8), Sampling(),
+    Sampling(temperature=0.6, min_p=0.3, repetition_penalty=1.5),
 ]  # fmt: skip
 
 
@@ -307,5 +309,5 @@ def test_errors() -> None:
         with pytest.raises(VocabularyError, match="their tokens differ"):
             list(generate(TARGET, LANGUAGE, [0], strategy=CoupledSpeculation(ToyModel(other))))
     for strategy in (DraftSpeculation, CoupledSpeculation):
-        with pytest.raises(WorkbenchError, match="0 tokens or more, not -1"):
+        with pytest.raises(WorkbenchError, match="of at least 0 as 'tokens', not -1"):
             strategy(DRAFT, tokens=-1)

@@ -38,6 +38,8 @@ SETTINGS = st.builds(
     top_k=st.none() | st.integers(1, 4),
     top_p=st.none() | st.floats(0.1, 1.0),
     seed=st.integers(0, 99),
+    min_p=st.none() | st.floats(0.0, 1.0),
+    repetition_penalty=st.sampled_from([1.0, 1.5, 0.5]),
 )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.constraint.protocol import TokenMask
-from workbench.decoding.trace import Step, StopReason, Trace, perplexity
+from workbench.decoding.trace import Step, StopReason, Trace, perplexity, repetition
 
 
 def step(**given: Any) -> Step:
@@ -81,3 +81,24 @@ def test_perplexity(logprobs: list[float], expected: float, because: str) -> Non
 
 def test_perplexity_of_nothing() -> None:
     assert math.isnan(perplexity([]))
+
+
+#   tokens                                      what is reported                     why
+REPEATED = [
+    ([],                                        "",                                  "no token"),
+    ([b"a"] * 11,                               "",                                  "too few"),
+    ([b"a"] * 12,                               "tokens 1 to 12 repeat one token",   "the fewest"),
+    ([b"x", *[b"a"] * 13, b"y"],                "tokens 2 to 14 repeat one token",   "in the middle"),
+    ([b" ", b"\n", b"\t\t"] * 5,                "tokens 1 to 15 are white space",    "different blanks"),
+    ([b"{", *[b"  "] * 12],                     "tokens 2 to 13 are white space",    "before a repetition"),
+    ([b"a", b"b"] * 6,                          "tokens 1 to 12 repeat 2 tokens",    "a text of two tokens"),
+    ([b"a", b"b", b"c", b"d"] * 3,              "",                                  "not four times"),
+    ([b"a", b"b", b"c", b"d"] * 4,              "tokens 1 to 16 repeat 4 tokens",    "four times"),
+    ([bytes([97 + i % 7]) for i in range(40)],  "",                                  "a period of seven"),
+    ([b""] * 20,                                "",                                  "end tokens have no text"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tokens", "reported", "why"), REPEATED)
+def test_repetition(tokens: list[bytes], reported: str, why: str) -> None:
+    assert repetition(tokens) == reported, why

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 from tests.decoding.tiny import PADDING
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError, VocabularyError
+from workbench.constraint.compile import compile
 from workbench.decoding.generate import generate
 from workbench.decoding.model import (
     ChatModel,
@@ -27,6 +28,7 @@ from workbench.decoding.model import (
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason
 from workbench.decoding.transformers_model import TransformersModel, load_model
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', "{n: ü€}".encode()]
@@ -208,6 +210,19 @@ def test_error_context_length(tiny_model: TransformersModel) -> None:
     )
 
 
+@pytest.mark.parametrize("prompt", ["a" * 65, [1] * 65])
+def test_error_a_prompt_that_is_longer_than_the_context(
+    tiny_model: TransformersModel, prompt: str | list[int]
+) -> None:
+    constraint = compile(Grammar.from_regex("a*"), tiny_model.vocabulary)
+    with pytest.raises(ModelError) as caught:
+        generate(tiny_model, constraint, prompt)
+    assert str(caught.value) == (
+        f"the prompt has {len(tiny_model.encode(prompt)) if isinstance(prompt, str) else 65} tokens; "
+        "this model reads 64\nhint: shorten the prompt, or choose a model with a longer context"
+    )
+
+
 @pytest.mark.parametrize("ids", [[100_000], [-1], []])
 def test_error_token_ids(tiny_model: TransformersModel, ids: list[int]) -> None:
     with pytest.raises(ModelError, match="expected"):
@@ -280,7 +295,7 @@ def test_error_hub_offline(monkeypatch: pytest.MonkeyPatch) -> None:
         TransformersModel("nobody/no-model")
     assert str(caught.value) == (
         "'nobody/no-model' is not on this machine and the hub does not answer or does not know"
-        " it\nhint: download the model once with network, or pass a local directory"
+        " it\nhint: name builtin, smollm2, a directory, a GGUF file, or a hub id once with network"
     )
 
 

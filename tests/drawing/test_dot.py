@@ -108,6 +108,20 @@ def test_classes_and_ids() -> None:
     assert "subgraph cluster_0" in text
 
 
+@pytest.mark.slow
+def test_an_arrow_leads_into_each_initial_state() -> None:
+    nodes = (Node("a", "1", ("initial",)), Node("b", "2", ("final",)))
+    graph = Graph("g", nodes, (Edge("a", "b", ("x",)),))
+
+    def edges(text: str) -> list[str]:
+        lines = renderer().plain(text).splitlines()
+        return [line.partition(" ")[2] for line in lines if line.startswith("edge")]
+
+    (only,) = edges(dot(graph))
+    assert only.startswith("a b ")
+    assert sorted(each[:11] for each in edges(dot(graph, start_arrow=True)))[0] == '"start a" a'
+
+
 def test_no_colours_and_no_links() -> None:
     text = dot(one_edge("x", "a long label"))
     assert not re.search(r"\b(color|fillcolor|fontcolor|URL|href|target|image)=", text)

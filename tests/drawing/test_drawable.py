@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
+from workbench.base.cpu_time import cpu_seconds
 from workbench.vocabulary.vocabulary import toy
 
 REGULAR = wb.Grammar.from_regex("(foo)+d")
@@ -37,10 +38,65 @@ def test_a_picture_of_few_states() -> None:
     assert drawn.dot(5).count('class="state') < drawn.dot(50).count('class="state')
 
 
+def doubling(rules: int) -> wb.Grammar:
+    """Two rules call each of the next two: 2ⁿ sequences of calls before the first byte."""
+    text = "".join(
+        f"r{i} ::= r{i + 1} 'x' | s{i + 1} 'y'; s{i} ::= r{i + 1} 'z' | s{i + 1} 'w';"
+        for i in range(rules)
+    )
+    last = f"r{rules} ::= 'a' start? 'b' | 'c'; s{rules} ::= 'd' start;"
+    return wb.Grammar.from_kbnf(f"start ::= r0; {text} {last}")
+
+
+def test_error_of_too_many_sequences_of_calls() -> None:
+    network = doubling(60).rules
+    with pytest.raises(wb.LimitError, match="needs more than 20,000 sequences of calls"):
+        network.openings(network.initial)
+    few = doubling(4).rules
+    openings = few.openings(few.initial)
+    assert len(openings) == len(set(openings))
+    assert set(few.opened(few.initial)) == {state for state, _ in openings}
+    assert len([*network.opened(network.initial)]) == len(network.names)
+
+
+#: Machines over tokens that take longer than a tenth of a second to draw.
+LARGE = {
+    "calls": lambda: doubling(60),
+    "states": lambda: wb.Grammar.from_machine(
+        "initial q0\nfinal q0\n"
+        + "".join(
+            f"q{i} -> q{(7 * i + 31 * k) % 300} : {chr(97 + k)}\n"
+            for i in range(300)
+            for k in range(20)
+        )
+    ),
+    "schema": lambda: wb.Grammar.from_json_schema(
+        {
+            "type": "object",
+            "properties": {f"p{i}": {"type": "string"} for i in range(14)},
+            "dependentRequired": {f"p{i}": [f"p{(i + 1) % 14}"] for i in range(14)},
+        }
+    ),
+}
+
+
+@pytest.mark.usefixtures("frozen_heap")
+@pytest.mark.parametrize("name", LARGE)
+def test_error_of_a_picture_that_takes_too_long(name: str) -> None:
+    """``draw`` and ``shown`` each end within their seconds."""
+    grammar, vocabulary = LARGE[name](), wb.Vocabulary.load("builtin")
+    wb.draw(NESTED, "tokens", TOKENS).shown()  # loads the kernels
+    began = cpu_seconds()
+    with pytest.raises(wb.LimitError):
+        wb.draw(grammar, "tokens", vocabulary, limits=wb.Limits(seconds=0.2)).shown()
+    # ``draw`` and ``shown`` have 0.2 seconds each
+    assert cpu_seconds() - began < 0.8
+
+
 @pytest.mark.parametrize(
     ("grammar", "machine", "vocabulary", "message"),
     [
-        (REGULAR, "dfa", None, "expected one of characters, tokens, .*, not 'dfa'"),
+        (REGULAR, "dfa", None, "there is no machine 'dfa'"),
         (REGULAR, "tokens", None, "expected a vocabulary"),
         (REGULAR, "rules", None, "a regex has no rules"),
         (NESTED, "characters", None, "need a stack"),

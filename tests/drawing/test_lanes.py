@@ -11,14 +11,14 @@ import pytest
 
 from tests.drawing.boxes import boxes_of, outside, overlaps
 from tests.drawing.graphs import graph
-from workbench.drawing.connectors import MAX_LABEL_LETTERS, TOKEN, connectors_of, numbered, ordered
+from workbench.drawing.connectors import MAX_LABEL_LETTERS, connectors_of, numbered, ordered
 from workbench.drawing.drawable import Drawn, Machine, draw, missing
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.lane_svg import svg
 from workbench.drawing.lanes import LaneLayout, lay_out
 from workbench.drawing.machines import draw_network
 from workbench.drawing.reductions import merge_parallel
-from workbench.drawing.views import lanes_of
+from workbench.drawing.views import rules_graph
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -124,7 +124,7 @@ def check(layout: LaneLayout) -> None:
 def graphs_of(name: str) -> Iterator[Graph]:
     for drawn in drawings(name).values():
         part = drawn.parts.around("", _PART_STATES)
-        plain, folded = merge_parallel(part), lanes_of(part)
+        plain, folded = merge_parallel(part), rules_graph(part)
         if len(plain.nodes) <= 2 * _PART_STATES:
             yield plain
         if folded.nodes != plain.nodes:
@@ -186,29 +186,12 @@ def test_rules_without_a_lane_are_leaves() -> None:
         assert bool(label.mark) == (label.kind == "call"), "only a call of a lane has a mark"
 
 
-def test_token_edges_are_not_part_of_a_lane() -> None:
-    plain = HAND_WRITTEN["a list"]
-    over = Graph("over", plain.nodes, (*plain.edges, Edge("0", "3", ("[]",), (TOKEN,))))
-    layout = lay_out(over, 560)
-    assert layout.lanes[0].labels == lay_out(plain, 560).lanes[0].labels
-    assert {line.edge for line in layout.lanes[0].lines} == set(range(len(plain.edges)))
-
-
 def test_room_is_kept_above_the_rows() -> None:
     drawn = HAND_WRITTEN["a cycle in two rows"]
-    asked: list[str] = []
-
-    def slots(lane: str, rows: object) -> list[float]:
-        assert isinstance(rows, list)
-        asked.append(lane)
-        return [10.0 * (i + 1) for i in range(len(rows))]
-
-    plain, roomy = lay_out(drawn, 560), lay_out(drawn, 560, slots=slots)
-    assert asked == [""]
+    plain, roomy = lay_out(drawn, 560), lay_out(drawn, 560, above_rows=10.0)
     moved = [b[0] - a[0] for a, b in zip(plain.lanes[0].rows, roomy.lanes[0].rows, strict=True)]
-    sums = [sum(10.0 * (j + 1) for j in range(i + 1)) for i in range(len(moved))]
-    assert moved == pytest.approx(sums)
-    assert roomy.height - plain.height == pytest.approx(sums[-1])
+    assert moved == pytest.approx([10.0 * (i + 1) for i in range(len(moved))])
+    assert roomy.height - plain.height == pytest.approx(moved[-1])
 
 
 # -- order and numbers ----------------------------------------------------------------------------

@@ -1,24 +1,20 @@
-"""Tokens of the current state: all of the mask, on flags that overlap nothing."""
+"""Tokens of the current state: all of the mask, each on one flag."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
 import pytest
 
-from tests.drawing.boxes import Box, boxes_of, outside, overlaps
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import compile
-from workbench.drawing import token_map
-from workbench.drawing.connectors import BOX, TOKEN
 from workbench.drawing.drawable import Drawn, Leaving, Machine, RuleTokens, draw, draw_tokens
-from workbench.drawing.graph import Edge, Graph
-from workbench.drawing.lane_svg import svg_of
-from workbench.drawing.lanes import LaneLayout, Line
-from workbench.drawing.token_map import TokenPicture, fan, over_lanes
-from workbench.drawing.views import lanes_of
+from workbench.drawing.graph import Edge
+from workbench.drawing.reductions import only_rules
+from workbench.drawing.token_map import flags_of
+from workbench.drawing.views import rules_graph
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -41,8 +37,6 @@ TEXTS = [
 
 #: Gallery grammars with rules that nest.
 NESTED = ["json", "arithmetic", "brackets", "anbn", "domino_json", "calculation", "sql"]
-
-BOXES = [(360, 260), (560, 380), (900, 700)]
 
 
 @cache
@@ -89,7 +83,8 @@ def test_every_edge_pops_and_pushes_the_difference_of_the_stacks() -> None:
         for token in tokens:
             text = SMALL.tokens[token]
             assert text is not None
-            after = leaving(rules, "[[1" + text.decode())
+            after = rules.after(b"[[1" + text, edge.target)
+            assert after is not None
             assert edge.target == after.state
             kept = len(before.stack) - len(edge.pops)
             assert after.stack[:kept] == before.stack[:kept]
@@ -102,42 +97,12 @@ def test_a_text_outside_the_language_has_no_edges() -> None:
     assert leaving(rules, "[]").edges == ()
 
 
-# -- the pictures ---------------------------------------------------------------------------------
+# -- flags ----------------------------------------------------------------------------------------
 
 
-def named(found: Leaving, names: Mapping[str, str]) -> Leaving:
+def named(found: Leaving, names: Mapping[str, str]) -> tuple[Edge, ...]:
     """The edges between the states that are drawn, as on the page."""
-    edges = tuple(replace(e, target=names.get(e.target, e.target)) for e in found.edges)
-    return replace(found, state=names.get(found.state, found.state), edges=edges)
-
-
-class Recorder:
-    """The layout and the boxes of the flags of the pictures that are drawn."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.layout: LaneLayout | None = None
-        self.flags: list[Box] = []
-        draw_flag = token_map._draw_flag
-
-        def flag_drawn(parent: object, flag: object, x: float, y: float, graph: Graph) -> float:
-            right = draw_flag(parent, flag, x, y, graph)  # type: ignore[arg-type]
-            self.flags.append(Box(x, y, right, y + BOX, "flag"))
-            return right
-
-        def lanes_drawn(layout: LaneLayout, kind: str, *, over: Sequence[Line]) -> object:
-            self.layout = layout
-            return svg_of(layout, kind, over=over)
-
-        monkeypatch.setattr(token_map, "_draw_flag", flag_drawn)
-        monkeypatch.setattr(token_map, "svg_of", lanes_drawn)
-
-    def boxes(self) -> list[Box]:
-        return [*self.flags, *(boxes_of(self.layout) if self.layout else [])]
-
-
-@pytest.fixture
-def recorder(monkeypatch: pytest.MonkeyPatch) -> Recorder:
-    return Recorder(monkeypatch)
+    return tuple(replace(e, target=names.get(e.target, e.target)) for e in found.edges)
 
 
 def cases() -> Iterator[tuple[str, str, Notation, list[str]]]:
@@ -154,92 +119,64 @@ def cases() -> Iterator[tuple[str, str, Notation, list[str]]]:
 CASES = list(cases())
 
 
-@pytest.mark.parametrize("size", BOXES, ids=str)
+@pytest.mark.parametrize("folded", [None, False], ids=["folded", "whole"])
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 @pytest.mark.parametrize("vocabulary", [SMALL, BUILTIN], ids=["small", "builtin"])
-def test_flags_overlap_nothing(
-    case: tuple[str, str, Notation, list[str]],
-    vocabulary: Vocabulary,
-    size: tuple[int, int],
-    recorder: Recorder,
+def test_every_token_is_on_one_flag(
+    case: tuple[str, str, Notation, list[str]], vocabulary: Vocabulary, folded: bool | None
 ) -> None:
     _, text, notation, begun = case
     _, under, rules = tokens_of(text, vocabulary, notation)
+    base = rules_graph(under.graph, folded=folded)
+    drawn = {node.id for node in base.nodes}
     for so_far in begun:
-        found = named(leaving(rules, so_far), under.names)
-        base = lanes_of(under.graph, found.state)
-        recorder.flags, recorder.layout = [], None
-        made = over_lanes(base, found.edges, found.state, *size)
-        if made is None:
-            assert not recorder.flags
-            made = fan(base, found.edges, found.state, *size)
-            assert recorder.layout is None
-        assert list(overlaps(recorder.boxes())) == []
-        assert outside(recorder.boxes(), made.width, made.height) == []
-        assert made.width <= size[0] + 1
-        assert made.height <= size[1]
-        check_tokens(made, found.edges)
+        edges = named(leaving(rules, so_far), under.names)
+        flags = flags_of(base, edges)
+        numbers = [number for flag in flags for each in flag.segments for number in each.parts]
+        whole = [i for i, edge in enumerate(edges) if "bytes" not in edge.kinds]
+        assert sorted(numbers) == whole
+        for flag in flags:
+            assert flag.anchor in drawn
+            parts = [edges[number] for each in flag.segments for number in each.parts]
+            assert flag.tokens == sum(edge.count for edge in parts)
+            ends = {edge.target for edge in parts}
+            if flag.place.startswith("state-") and not ends <= {flag.anchor}:
+                rungs = {base.where[end] for end in ends - {flag.anchor}}
+                loops = [base.edges[int(rung.removeprefix("edge-"))] for rung in rungs]
+                assert all(loop.source == loop.target == flag.anchor for loop in loops)
+            if flag.place.startswith("edge-"):
+                assert {base.where[end] for end in ends} == {flag.place}
+                edge = base.edges[int(flag.place.removeprefix("edge-"))]
+                assert edge.source == flag.anchor
+                assert flag.inside in edge.labels
 
 
-def check_tokens(made: TokenPicture, leaving: tuple[Edge, ...]) -> None:
-    """Every token edge of the picture has the tokens of the edges it was made of."""
-    drawn = {number for number, edge in enumerate(made.graph.edges) if TOKEN in edge.kinds}
-    assert set(made.parts) <= drawn
-    numbers = [number for parts in made.parts.values() for number in parts]
-    assert len(numbers) == len(set(numbers)), "no edge is drawn twice"
-    for edge, parts in made.parts.items():
-        assert made.graph.edges[edge].count == sum(leaving[number].count for number in parts)
-    if not made.note:
-        whole = {i for i, edge in enumerate(leaving) if "bytes" not in edge.kinds}
-        assert set(numbers) == whole
-
-
-def test_lanes_that_do_not_fit_are_no_picture() -> None:
-    _, under, rules = tokens_of(LIST, SMALL)
-    found = leaving(rules, "[")
-    base = lanes_of(under.graph, found.state)
-    assert over_lanes(base, found.edges, found.state, 600, 600) is not None
-    assert over_lanes(base, found.edges, found.state, 600, 40) is None
-    assert over_lanes(base, found.edges, found.state, 60, 600) is None
-
-
-def test_a_state_inside_a_counted_repetition_is_drawn_as_its_first_state() -> None:
-    text = "start ::= '[' item ']'; item ::= '<' #'[0-9]{1,9}' '>' | start;"
+def test_of_a_rule_that_may_have_ended_the_flag_shows_the_rule_that_read_the_token() -> None:
+    """After a digit the text may be inside the number, or in each rule that called it."""
+    text = "start ::= term ('+' term)*; term ::= number | '(' start ')'; number ::= #'[0-9]+';"
     _, under, rules = tokens_of(text, SMALL)
-    first, inside = leaving(rules, "[<1"), leaving(rules, "[<123")
-    base = lanes_of(under.graph, inside.state)
-    assert base.where[inside.state].startswith("edge-")
-    for made in (
-        over_lanes(base, inside.edges, inside.state, 600, 500),
-        fan(base, inside.edges, inside.state, 600, 500),
-    ):
-        assert made is not None
-        drawn = [edge for edge in made.graph.edges if TOKEN in edge.kinds]
-        assert {edge.source for edge in drawn} == {first.state}
-        assert sum(edge.count for edge in drawn) == sum(edge.count for edge in inside.edges)
+    flags = flags_of(rules_graph(under.graph, folded=False), leaving(rules, "(").edges)
+    rule = {node.id: node.cluster for node in under.graph.nodes}
+    digits = [flag for flag in flags if any("0" in each.text for each in flag.segments)]
+    assert [rule[flag.anchor] for flag in digits] == ["number"]
 
 
-def test_a_fan_reports_how_much_it_leaves_out() -> None:
-    _, under, rules = tokens_of(GALLERY["json"].text, BUILTIN)
-    found = leaving(rules, '{"a": ')
-    base = lanes_of(under.graph, found.state)
-    high = fan(base, found.edges, found.state, 600, 2000)
-    assert high.note == ""
-    low = fan(base, found.edges, found.state, 600, 70)
-    assert low.height <= 70
-    assert low.note.startswith("not drawn: ")
-    counts = [sum(edge.count for edge in made.graph.edges) for made in (low, high)]
-    missing = int(low.note.split()[-2].replace(",", ""))
-    assert counts[1] - counts[0] == missing
-
-
-def test_flags_of_many_stack_effects_are_one() -> None:
+def test_tokens_of_many_stack_effects_are_one_segment() -> None:
     """A closing bracket after a digit pops one rule or more."""
     _, under, rules = tokens_of(SUMS, toy(["a", "+", "(", *(")" * n for n in range(1, 9))]))
     found = leaving(rules, "((((((((a")
     assert len({edge.mark for edge in found.edges if edge.pops}) > 4
-    made = over_lanes(lanes_of(under.graph, found.state), found.edges, found.state, 900, 700)
-    assert made is not None
-    ranges = [edge.mark for edge in made.graph.edges if "–" in edge.mark]
+    flags = flags_of(rules_graph(under.graph), named(found, under.names))
+    marks = [each.edge.mark for flag in flags for each in flag.segments]
+    ranges = [mark for mark in marks if "–" in mark]
     assert ranges
     assert all(mark.startswith("▼") for mark in ranges)
+
+
+def test_edges_to_states_that_are_not_drawn_have_no_flag() -> None:
+    _, under, rules = tokens_of(LIST, SMALL)
+    base = rules_graph(under.graph)
+    edges = named(leaving(rules, "["), under.names)
+    part = only_rules(base, {"start"})
+    shown = {flag.anchor for flag in flags_of(part, edges)}
+    assert shown < {flag.anchor for flag in flags_of(base, edges)}

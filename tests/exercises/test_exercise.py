@@ -133,7 +133,17 @@ def test_conditions(
     graded = exercise.check(answer, notation)
     assert graded.outcome == ("right" if met else "refused"), graded.why
     assert bool(graded.unmet) is not met
-    assert graded.share == 1  # for the language
+    assert graded.share == (1 if met else 0)
+    assert graded.language_share == 1
+
+
+def test_a_wrong_language_in_the_wrong_form_has_no_credit() -> None:
+    conditions = {"no_alternation": True}
+    exercise = wb.Exercise(task=EVEN.task, solution=EVEN.solution, conditions=conditions)
+    graded = exercise.check("(b|aa)*", "regex")
+    assert (graded.outcome, graded.share) == ("wrong", 0)
+    assert graded.language_share is not None
+    assert 0 < graded.language_share < 1
 
 
 def test_a_stack_is_needed() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+from typing import Any
 
 import pytest
 
-from workbench.grammar.export.registry import PROGRAMS, export
+import workbench as wb
+from workbench.grammar.export.registry import PROGRAMS, export, export_notes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.tool_calls import tool_calls
 
@@ -96,14 +98,98 @@ def test_a_request_has_a_structural_tag() -> None:
             assert again.accepts(text) == grammar.accepts(text)
 
 
+TWO_CLASSES = """\
+from dataclasses import dataclass
+@dataclass
+class A:
+    x: int
+@dataclass
+class B:
+    y: int
+"""
 #   grammar                                                  how it is read again
 STARTS = [
-    (Grammar.from_kbnf("a ::= 'x';", "a"),                   'from_kbnf(GRAMMAR, "a")'),
+    (Grammar.from_kbnf("a ::= 'x';", "a"),                   'from_kbnf(GRAMMAR, start="a")'),
     (Grammar.from_gbnf('root ::= "x"'),                      "from_gbnf(GRAMMAR)"),
-    (Grammar.from_gbnf('a ::= "x"', "a"),                    'from_gbnf(GRAMMAR, "a")'),
+    (Grammar.from_text('root ::= "x"', "gbnf"),              "from_gbnf(GRAMMAR)"),
+    (Grammar.from_text('start ::= "x"', "gbnf"),             'from_gbnf(GRAMMAR, root="start")'),
+    (Grammar.from_text(TWO_CLASSES, "dataclass", "A"),       'from_text(GRAMMAR, "dataclass", start="A")'),
+    (Grammar.from_dataclass(TWO_CLASSES, style="json"),      'from_dataclass(GRAMMAR, style="json")'),
+    (Grammar.from_gbnf('a ::= "x"', "a"),                    'from_gbnf(GRAMMAR, root="a")'),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("grammar", "call"), STARTS, ids=[row[1] for row in STARTS])
 def test_start_symbols(grammar: Grammar, call: str) -> None:
     assert call in export(grammar, "transformers")
+
+
+PERSON = {
+    "type": "object",
+    "properties": {"a": {"type": "array", "items": {"type": "integer"}}, "b": {"$ref": "other"}},
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+VALUE = {"a": [1, 2], "b": "2024-01-31"}
+#   options of the schema                                       a text that only they accept
+READ_WITH = [
+    ({"whitespace": "one space"},                               json.dumps(VALUE)),
+    ({"whitespace": "compact"},                                 json.dumps(VALUE, separators=(",", ":"))),
+    ({"order": "any"},                                          '{"b": "2024-01-31", "a": []}'),
+    ({"format": "annotation"},                                  '{"a": [], "b": "soon"}'),
+    ({"whitespace": "compact", "order": "any", "format": "annotation"}, '{"b":"","a":[]}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "text"), READ_WITH, ids=[str(row[0]) for row in READ_WITH])
+def test_our_program_reads_the_schema_with_its_options(options: dict[str, Any], text: str) -> None:
+    documents = {"other": {"format": "date", "type": "string"}}
+    grammar = Grammar.from_json_schema(PERSON, documents=documents, **options)
+    program = export(grammar, "transformers")
+    (call,) = (line for line in program.splitlines() if line.startswith("grammar = "))
+    names = {"wb": wb, "GRAMMAR": constants(program)["GRAMMAR"]}
+    exec(call, names)
+    again = names["grammar"]
+    assert isinstance(again, Grammar)
+    texts = [text, json.dumps(VALUE), json.dumps(VALUE, indent=2), '{"b": "", "a": []}']
+    assert [again.accepts(one) for one in texts] == [grammar.accepts(one) for one in texts]
+    assert again.accepts(text)
+    assert again.options == grammar.options
+
+
+#   engine         compact                                       one space
+LAYOUTS = [
+    ("vllm",       '"backend": "guidance", "disable_any_whitespace": True', '"backend": "xgrammar", "disable_any_whitespace": True'),
+    ("llguidance", '"item_separator": ",", "key_separator": ":"', '"item_separator": ", ", "key_separator": ": "'),
+    ("xgrammar",   'separators=(",", ":")',                      'separators=(", ", ": ")'),
+    ("guidance",   'separators=(",", ":")',                      'separators=(", ", ": ")'),
+    ("outlines",   'whitespace_pattern=""',                      "# the engine chooses the white space: the layout 'one space' is left out"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("engine", "compact", "one_space"), LAYOUTS, ids=[r[0] for r in LAYOUTS])
+def test_other_engines_get_the_layout_or_a_note(engine: str, compact: str, one_space: str) -> None:
+    for style, code in (("compact", compact), ("one space", one_space)):
+        grammar = Grammar.from_json_schema(SCHEMA, whitespace=style)
+        program = export(grammar, engine)
+        ast.parse(program)
+        assert code in program
+        assert bool(export_notes(grammar, engine)) == code.startswith("#")
+    assert compact not in export(Grammar.from_json_schema(SCHEMA), engine)
+
+
+def test_other_engines_note_what_they_do_not_have() -> None:
+    documents = {"other": {"type": "string"}}
+    grammar = Grammar.from_json_schema(
+        PERSON, order="any", format="annotation", documents=documents
+    )
+    notes = export_notes(grammar, "xgrammar")
+    assert [note.partition(":")[0] for note in notes] == [
+        "the engine chooses the order of properties",
+        "the engine decides what 'format' means",
+        "the engine has only this schema",
+    ]
+    program = export(grammar, "xgrammar")
+    assert program.startswith("".join(f"# {note}\n" for note in notes))
+    for notation in ("transformers", "gbnf", "request"):  # these have all options
+        assert export_notes(grammar, notation) == ()

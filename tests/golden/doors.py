@@ -22,12 +22,12 @@ import workbench as wb
 from workbench.analysis.advice import tree_advice
 from workbench.analysis.random_texts import samples
 from workbench.app.cli.main import app
-from workbench.app.ui import author, explain_view, picture_view, runs
+from workbench.app.ui import author, explain_view, picture_view, runs, state_view
 from workbench.app.ui import author as changes
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_records
-from workbench.base import kernels
+from workbench.base import cpu_time, limits
 from workbench.base.dfa import Dfa
 from workbench.base.errors import SourceError
 from workbench.constraint.compile import METHODS
@@ -69,8 +69,8 @@ def fixed_clock(tick: float = TICK) -> Iterator[None]:
         return _now
 
     with (
-        mock.patch.object(kernels, "counted_now", reading),
-        mock.patch.object(kernels, "counted_cpu_seconds", reading),
+        mock.patch.object(limits, "perf_counter", reading),
+        mock.patch.object(cpu_time, "cpu_seconds", reading),
     ):
         yield
 
@@ -214,6 +214,7 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "compile": Handlers.compile,
     "check": Handlers.check,
     "draw": Handlers.draw,
+    "flags": Handlers.flags,
     "railroad": author.draw_railroad,
     "outline": author.outline_rules,
     "lint": author.lint_grammar,
@@ -224,7 +225,7 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "page": lambda page, _: page.page(),
     "why": explain_view.why,
     "reasons": explain_view.explain_tokens,
-    "about_state": picture_view.about_state,
+    "about_state": state_view.about_state,
     "about_edge": picture_view.about_edge,
     "find_states": picture_view.find_states,
     "turn": runs.turn,

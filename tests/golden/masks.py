@@ -180,7 +180,7 @@ def cases() -> dict[str, tuple[str, str, str, list[str], list[str]]]:
     lines = gzip.decompress((_CASES / "interchange.jsonl.gz").read_bytes()).splitlines()
     for case in [json.loads(line) for line in lines][::3]:
         texts = [*case["accepts"], *case["accepts_generated"]][:2]
-        found[case["id"]] = (case["grammar"], case["format"], case["start"], texts, [])
+        found[case["id"]] = (case["grammar"], case["format"], case["start"] or "start", texts, [])
     return found
 
 

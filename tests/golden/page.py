@@ -50,7 +50,7 @@ _PROPER = frozenset(
 )
 
 #: What a picture's record says that is stored in full.
-_SAID = ("count", "note", "whole", "legible", "partial", "centre", "follow", "heads", "current")
+_SAID = ("count", "note", "whole", "legible", "partial", "centre", "follow", "heads")
 
 
 def pictures(name: str) -> Iterator[Entry]:
@@ -71,8 +71,10 @@ def pictures(name: str) -> Iterator[Entry]:
                 yield _picture(f"{name}/{words}", doors.ask("draw", {**sized, **tab}))
             yield _picture(f"{name}/railroad {width}x{height}", doors.ask("railroad", sized))
         begun = example.accepts[0].encode()[: len(example.accepts[0].encode()) // 2]
-        after = {**sent, "width": 640, "height": 420, "tab": "together", "so_far": begun.hex()}
-        yield _picture(f"{name}/together after a text", doors.ask("draw", after))
+        after = {**sent, "tab": "together", "so_far": begun.hex()}
+        flags = doors.ask("flags", after)
+        said = {"count": flags.get("count"), "why": flags.get("why")}
+        yield {"key": f"{name}/flags after a text", **said, "record": Bulk(flags)}
         folded = {**sent, "width": 640, "height": 420, "tab": "characters", "chains": True}
         yield _picture(f"{name}/characters folded", doors.ask("draw", folded))
 

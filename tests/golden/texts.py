@@ -215,7 +215,7 @@ def schema_names() -> list[str]:
 def schema_entries(name: str) -> Iterator[Entry]:
     """What a schema becomes: the rules as KBNF, some texts, and masks along them."""
     try:
-        grammar = wb.Grammar.from_json_schema(schemas()[name])
+        grammar = wb.Grammar.from_json_schema(schemas()[name], whitespace="any")
     except wb.WorkbenchError as error:
         yield {"key": f"{name}/refused", **doors.refusal(error)}
         return

@@ -22,13 +22,13 @@ KBNF: list[tuple[str, list[tuple[str, str, str, str, str | None]]]] = [
     ]),
     ("start ::= except!(mark) mark; mark ::= '!' | '?';", []),
     ("start ::= 'a' | 'b' z; z ::= 'c' z;", [
-        ("'b' z", "unproductive", "this never ends: no text can be derived from it, so it is left out",
-         "give 'z' an alternative that ends", None),
+        ("'b' z", "unproductive", "no text can be derived from this, so it is left out",
+         "give 'z' an alternative that has a text", None),
         ("z", "unproductive", "the rule 'z' never ends: no text can be derived from it",
          "give it an alternative that does not call it again", None),
     ]),
     (r"start ::= 'a' | #'[^\\s\\S]';", [
-        (r"#'[^\\s\\S]'", "unproductive", "this never ends: no text can be derived from it, so it is left out",
+        (r"#'[^\\s\\S]'", "unproductive", "no text can be derived from this, so it is left out",
          "delete it", None),
     ]),
     ("start ::= 'x' | #ex'a*';", [
@@ -150,7 +150,7 @@ def test_advice_on_a_regex(pattern: str, expected: list[tuple[str, str]]) -> Non
 
 #   regex             pieces that match nothing, why
 UNMATCHED = [
-    (r"a[^\s\S]|b",     [r"a[^\s\S]"], "a branch"),
+    (r"a[^\s\S]|b",     [r"[^\s\S]"], "the set in a branch"),
     (r"b(x|[^\s\S])?",  [r"[^\s\S]"], "inside a group"),
     (r"[^\s\S]",        [r"[^\s\S]"], "all of it"),
     (r"b[^\s\S]*",      [r"[^\s\S]"], "what may be left out"),
@@ -201,3 +201,42 @@ def test_gallery_costs_little(name: str) -> None:
     kinds = {one.kind for one in found}
     notes = {"indentation", "nondeterministic"}  # of examples that show them
     assert kinds <= {"unbounded_loop", "conflict", "ambiguous", "unicode_class"} | notes
+
+
+#   grammar                                        the rule or part   message                                               in the hint, its fix, why
+CAUSES = [
+    ("start ::= 'x'; a ::= b; b ::= 'y';",          "b ::= 'y';",      "the rule 'b' is used only where 'start' never leads", "delete it together with 'a'", None, "a rule that is not reached calls it"),
+    ("start ::= 'x'; a ::= 'y' a?;",                "a ::= 'y' a?;",   "the rule 'a' is never used",                          "delete it", "", "it calls itself alone"),
+    ("start ::= 'a' | x; x ::= y; y ::= y 'b';",    "x",               "no text can be derived from the rule 'x'",            "give 'y' an alternative", None, "it calls one that never ends"),
+    ("start ::= 'a' | x; x ::= y; y ::= y 'b';",    "y",               "the rule 'y' never ends: no text can be derived from it", "that does not call it again", None, "it calls itself"),
+    ("start ::= 'a' | x; x ::= #'[^\\\\s\\\\S]';",    "x",               "no text can be derived from the rule 'x'",            "that matches a text", None, "it calls none"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message", "hint", "fix", "why"), CAUSES, ids=[row[-1] for row in CAUSES]
+)
+def test_advice_names_the_cause(
+    text: str, place: str, message: str, hint: str, fix: str | None, why: str
+) -> None:
+    found = {one.message: one for one in tree_advice(Grammar.from_kbnf(text))}
+    one = found[message]
+    assert text[one.span.start : one.span.end] == place, why
+    assert hint in one.hint
+    assert one.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("text", "is_loop", "why"),
+    [
+        ("start ::= start | '1';", False, "each text is one digit"),
+        ("start ::= '1' start | '1';", True, "a digit before each call"),
+        ("start ::= ('1' | start '2');", True, "a digit after each call"),
+        ("start ::= ('' start) | '1';", False, "nothing is read beside the call"),
+    ],
+)
+def test_a_rule_that_calls_itself_without_reading_is_no_loop(
+    text: str, is_loop: bool, why: str
+) -> None:
+    found = tree_advice(Grammar.from_kbnf(text))
+    assert any(one.kind == "unbounded_loop" for one in found) is is_loop, why

@@ -38,11 +38,11 @@ AMBIGUOUS = [
      "the dangling else"),
     ("start ::= '-'? digit; digit ::= #'[0-9]' | #'[1-9]' #'[0-9]'*;",
      "the rule 'digit' can read '1' in two ways",
-     "two of its alternatives match it; delete one of them",
+     "either #'[0-9]' reads '1' or #'[1-9]' reads '1'",
      "DOMINO's number: no difference is seen on 0"),
     ("start ::= 'a'* 'a'?;",
      "the rule 'start' can read 'a' in two ways",
-     "two of its alternatives match it; delete one of them",
+     "either 'a'* reads 'a' or 'a'? reads 'a'",
      "an optional letter after many of them"),
     ("start ::= 'x' name | 'x' word; name ::= 'ab' 'c'; word ::= 'a' 'bc';",
      "the rule 'start' can read 'xabc' in two ways",
@@ -54,12 +54,24 @@ AMBIGUOUS = [
      "a rule that is itself: derivations without end"),
     ("start ::= 'a' m; m ::= 'b'? | 'c'?;",
      "the rule 'm' can read the empty text in two ways",
-     "two of its alternatives match it; delete one of them",
+     "either 'b'? reads nothing or 'c'? reads nothing",
      "nothing, by either alternative"),
     ("start ::= opt start 'x' | 'y'; opt ::= 'z'?;",
      "the rule 'start' can read 'zyxx' in two ways",
      "either start(opt(z) start(opt() start(y) x) x) or start(opt() start(opt(z) start(y) x) x)",
      "left recursion behind something optional"),
+    ("start ::= ('a'*)*;",
+     "the rule 'start' can read 'aa' in two ways",
+     "either ('a'*)* reads the copies 'a' and 'a' or ('a'*)* reads the copy 'aa'",
+     "a repetition in a repetition has no alternatives"),
+    ("start ::= 'a'? 'a'? 'b';",
+     "the rule 'start' can read 'ab' in two ways",
+     "either 'a'? (line 1, column 11) reads 'a' or 'a'? (line 1, column 16) reads 'a'",
+     "pieces that look alike have their positions"),
+    ("start ::= ('a' | #'a')*;",
+     "the rule 'start' can read 'a' in two ways",
+     "either 'a' reads 'a' or #'a' reads 'a'",
+     "equal copies by different alternatives"),
 ]  # fmt: skip
 
 
@@ -122,8 +134,12 @@ def test_a_witness_has_two_derivations(tree: GrammarTree) -> None:
     assert found.rule in gathered(tree)
     assert slow_count(cfg, found.rule, found.text) == 2
     for reading in found.readings:
-        assert reading.startswith(f"{found.rule}(")
-    assert len(set(found.readings)) == len(found.readings) <= 2
+        assert (
+            reading.startswith(f"{found.rule}(")
+            or " reads " in reading
+            or reading == "nothing is read"
+        )
+    assert len(set(found.readings)) == len(found.readings) in (0, 2)
 
 
 @pytest.mark.exhaustive

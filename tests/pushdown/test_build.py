@@ -213,13 +213,6 @@ def test_error_when_excepted_strings_explode() -> None:
         machine(f"start ::= except!(m) 'x'; m ::= {'b ' * 60}; b ::= 'a' | 'b';")
 
 
-def test_stages_share_one_time_limit() -> None:
-    limits = Limits(seconds=0.5)
-    work = limits.begun()
-    assert work.clock().started == work.clock().started
-    assert limits.clock().started < limits.clock().started
-
-
 def test_error_above_the_stack_depth() -> None:
     built = machine("start ::= '(' start ')' | 'x';")
     assert isinstance(built, Network)

@@ -130,7 +130,20 @@ def test_counts_hold() -> None:
 
 def test_a_note_says_which_arrays_are_accepted() -> None:
     (note,) = STRINGS.notes
-    assert "up to 4 items" in note.message
+    assert note.message == (
+        "uniqueItems accepts arrays of at most 4 items, and only if they are in different groups, "
+        "of 6, by one feature: the first, third or last character or the "
+        "length of a text, or the remainder by 7 of an integer; it refuses other arrays, "
+        "also if their items differ"
+    )
+    assert "enum" in note.hint
+    (note,) = Grammar.from_json_schema(unique(STRING, maxItems=5)).notes
+    assert "at most 4 items (maxItems is 5)" in note.message
+    (note,) = Grammar.from_json_schema(unique(STRING, maxItems=3)).notes
+    assert note.message.startswith("uniqueItems accepts arrays of items that are in different")
+    keyed = {"type": "object", "properties": {"id": STRING}, "required": ["id"]}
+    (note,) = Grammar.from_json_schema(unique(keyed)).notes
+    assert "or the length of the property 'id'; it refuses" in note.message
     assert not Grammar.from_json_schema(unique({"enum": [1, 2]})).notes
 
 

@@ -48,6 +48,15 @@ def test_rows_of_the_suite() -> None:
 #   format, string, valid
 MORE = [
     ("time", "08:30:06Z", True),
+    ("date-time", "2016-12-31T23:59:60Z", True),
+    ("date-time", "2015-06-30T23:59:60.5-00:00", True),
+    ("date-time", "1990-12-31T15:59:60.123-08:00", True),
+    ("date-time", "2017-01-01T05:29:60+05:30", True),
+    ("date-time", "2015-07-01T00:59:60+01:00", True),
+    ("date-time", "2024-01-01T23:59:60Z", False),
+    ("date-time", "2016-12-31T00:59:60+01:00", False),
+    ("date-time", "2017-01-01T15:59:60-08:00", False),
+    ("date-time", "0000-12-31T23:59:60Z", False),
     ("time", "23:59:60+00:00", True),
     ("time", "01:29:60+01:30", True),
     ("time", "00:29:60-23:30", True),

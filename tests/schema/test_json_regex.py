@@ -87,5 +87,5 @@ def test_error_too_deep() -> None:
         json_regex(objects=9, arrays=9)
     with pytest.raises(LimitError, match="unrolled"):
         json_regex(objects=10_000, arrays=0)
-    with pytest.raises(ValueError, match="0 or more"):
+    with pytest.raises(ValueError, match="at least 0 as 'objects'"):
         json_regex(objects=-1, arrays=0)

@@ -1,12 +1,15 @@
-"""``x-guidance``: the whitespace it chooses, and which settings are reported as ignored."""
+"""``x-guidance``: the whitespace it chooses, and which settings are ignored; closed objects."""
 
 from __future__ import annotations
+
+import json
+from typing import Any
 
 import pytest
 
 from workbench.grammar.grammar import Grammar
 from workbench.schema.json_schema import schema_grammar
-from workbench.schema.schema_reader import schema_source
+from workbench.schema.schema_reader import open_objects, schema_source
 
 SHAPE: dict[str, object] = {"type": "object", "properties": {"a": {}, "b": {}}}
 TEXTS = COMPACT, SPACED, LOOSE = '{"a":1,"b":2}', '{"a": 1, "b": 2}', '{ "a" :1,"b":2 }'
@@ -50,3 +53,41 @@ def test_an_explicit_policy_takes_precedence() -> None:
 def test_below_the_root_it_is_an_annotation() -> None:
     grammar = Grammar.from_json_schema({"items": {"x-guidance": {"lenient": True}}})
     assert grammar.accepts("[ 1 ]")
+
+
+NAMED: dict[str, object] = {"type": "object", "properties": {"a": {"const": 1}}}
+REFERRED = {"$ref": "#/$defs/A", "$defs": {"A": NAMED}}
+NODE = {"$ref": "#/$defs/N", "$defs": {"N": {**NAMED, "properties": {"n": {"$ref": "#/$defs/N"}}}}}
+
+#   schema                                               a text with another member  open   closed  changed, why
+CLOSED = [
+    (NAMED,                                              '{"b":2}',                  True,  False,  True,  "the schema names a"),
+    (NAMED,                                              '{"a":1}',                  True,  True,   True,  "a is named"),
+    ({**NAMED, "additionalProperties": True},            '{"b":2}',                  True,  True,   False, "it allows others itself"),
+    ({**NAMED, "additionalProperties": {"const": 2}},    '{"b":2}',                  True,  True,   False, "it says what others are"),
+    ({**NAMED, "additionalProperties": False},           '{"b":2}',                  False, False,  False, "it is closed"),
+    ({**NAMED, "unevaluatedProperties": {"const": 2}},   '{"b":2}',                  True,  True,   False, "it says what others are"),
+    ({**NAMED, "patternProperties": {"^b": {}}},         '{"b":2}',                  True,  True,   False, "it names others by a pattern"),
+    ({"type": "object"},                                 '{"b":2}',                  True,  True,   False, "it names no member"),
+    ({"type": "array", "items": NAMED},                  '[{"b":2}]',                True,  False,  True,  "an object in an array"),
+    ({"anyOf": [NAMED, {"type": "null"}]},               '{"b":2}',                  True,  False,  True,  "an alternative"),
+    (REFERRED,                                           '{"b":2}',                  True,  False,  True,  "a reference"),
+    (NODE,                                               '{"n":{"n":{"b":2}}}',      True,  False,  True,  "inside a recursive one"),
+    ({"enum": [{"properties": {}}]},                     '{"properties":{}}',        True,  True,   False, "a value is no schema"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "is_open", "is_closed", "changed", "why"),
+    CLOSED,
+    ids=[row[-1] for row in CLOSED],
+)
+def test_closed_objects_have_the_members_that_are_named(
+    schema: dict[str, Any], text: str, is_open: bool, is_closed: bool, changed: bool, why: str
+) -> None:
+    assert Grammar.from_json_schema(schema).accepts(text) == is_open, why
+    closed = Grammar.from_json_schema(schema, closed=True)
+    assert closed.accepts(text) == is_closed, why
+    assert closed.options == {"closed": True}
+    assert closed.for_generation.options == {"closed": True, "whitespace": "one space"}
+    assert (open_objects(json.dumps(schema)) is not None) == changed, why

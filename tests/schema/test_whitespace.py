@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
+import workbench as wb
 from workbench.base.errors import WorkbenchError
+from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build_separately
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.schema.json_schema import schema_tree
 from workbench.schema.schema_reader import DEFAULT_BOUND, SchemaOptions, schema_source
+from workbench.vocabulary.vocabulary import Vocabulary
 
 SCHEMA = {
     "type": "object",
@@ -78,3 +82,47 @@ def test_the_default_accepts_an_indent_of_four_at_depth_eight() -> None:
 def test_error_for_options(options: dict[str, object], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         SchemaOptions(**options)  # type: ignore[arg-type]
+
+
+FLEXIBLE = {"whitespace_flexible": True, "item_separator": ",", "key_separator": ":"}
+CLOSE = {"whitespace_flexible": False}
+
+#   options                       x-guidance  accepts {"a" :1}  generates             why
+GENERATED = [
+    ({},                          None,       True,             '{"a": 1}',           "nothing chooses"),
+    ({"whitespace": "auto"},      None,       True,             '{"a": 1}',           "the default, by its name"),
+    ({"whitespace": "any"},       None,       True,             '{ "a"  :1}',         "chosen for both"),
+    ({"whitespace": "one space"}, None,       False,            '{"a": 1}',           "chosen for both"),
+    ({"whitespace": "compact"},   None,       False,            '{"a":1}',            "chosen for both"),
+    ({},                          CLOSE,      False,            '{"a":1}',            "the schema chooses"),
+    ({},                          FLEXIBLE,   True,             '{ "a"  :1}',         "the schema chooses any"),
+    ({"whitespace": "compact"},   FLEXIBLE,   False,            '{"a":1}',            "the argument wins"),
+    ({"order": "any"},            None,       True,             '{"a": 1}',           "other options are kept"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "guidance", "flexible", "generated", "why"), GENERATED)
+def test_texts_are_generated_with_one_space_and_accepted_with_any(
+    options: dict[str, Any], guidance: object, flexible: bool, generated: str, why: str
+) -> None:
+    schema = {"properties": {"a": {"const": 1}}, "required": ["a"], "additionalProperties": False}
+    schema |= {"type": "object"} | ({"x-guidance": guidance} if guidance else {})
+    grammar = Grammar.from_json_schema(schema, **options)
+    assert grammar.accepts('{"a" :1}') == flexible, why
+    written = grammar.for_generation
+    assert written.for_generation is written
+    assert written.accepts(generated), why
+    assert grammar.accepts(generated), "what is generated is accepted"
+    assert written.accepts('{"a" :1}') == (generated == '{ "a"  :1}'), why
+    assert written.parse(generated) == {"a": 1}
+    constraint = wb.compile(written, Vocabulary([bytes([each]) for each in range(128)]))
+    state = constraint.initial
+    for byte in generated.encode():
+        assert byte in constraint.mask(state), why
+        state = constraint.advance(state, byte)
+    assert constraint.is_final(state)
+
+
+def test_what_fills_a_hole_may_have_any_white_space() -> None:
+    filled = wb.fill('{ "a"', "}", Grammar.from_json_schema('{"type": "object"}'))
+    assert filled.for_generation is filled

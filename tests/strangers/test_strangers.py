@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import string
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -136,16 +138,84 @@ def test_work_of_visitors_who_left_is_not_done(page: Page) -> None:
     assert cpu_seconds(page) - used < FLOOD * 0.25
 
 
+def heavy(number: int) -> dict[str, Any]:
+    """A text that no other question has, which takes all the seconds that a text may take."""
+    repeated = "".join(f"(?=.*{letter}.*{letter})" for letter in string.ascii_lowercase)
+    return {"text": f"{repeated}.*{number}", "notation": "regex"}
+
+
+def test_checks_are_answered_beside_holes_and_grammars_that_take_long(page: Page) -> None:
+    """Each of 20 addresses sends a text that takes two seconds; one more visitor checks texts."""
+    hole = {"prefix": "aaa", "suffix": "aaa"}
+    nested = {"text": f"start ::= {'(' * 60}'a'{')*' * 60};", "notation": "kbnf", "hole": hole}
+    url = f"{page.url}/gradio_api/component_server/"
+
+    def exhaust(number: int) -> None:
+        sent = nested if number % 5 == 0 else heavy(100 + number)
+        body, headers = page.body("compile_grammar", sent), address(f"exhausts {number}")
+        with suppress(httpx.TimeoutException):  # leaves before all have been answered
+            httpx.post(url, json=body, headers=headers, timeout=12)
+
+    with ThreadPoolExecutor(20) as pool:
+        costly = [pool.submit(exhaust, number) for number in range(20)]
+        time.sleep(1)
+        for number in range(20):
+            text = {"text": f"[0-9]{{2}}-{number}", "notation": "regex"}
+            assert page.ask("other", "check_texts", **text, texts=["12-0"])["results"]
+        assert sum(not future.done() for future in costly) > 8
+
+
+#: The last arguments of ``compare``: messages before the prompt, and four settings of sampling.
+NO_MORE = [None] * 5
+STREAMED = ["compile", "draw", "mask", "samples", "generate", "compare"]
+
+
+@pytest.mark.parametrize("name", STREAMED)
+def test_work_of_a_closed_stream_ends(page: Page, name: str) -> None:
+    text = heavy(STREAMED.index(name))["text"]
+    given = {
+        "compile": [text, "regex", "start", ""],
+        "draw": [text, "regex", "characters", "start", "", ""],
+        "mask": [text, "regex", "", "start", "", ""],
+        "samples": [text, "regex", 5, 0, "start", ""],
+        "generate": generate_settings(text, 10),
+        "compare": [text, "automaton", "regex", "Hello", 1, 8, 0.7, 1, "start", "", "", *NO_MORE],
+    }[name]
+    while seconds_used(page, 0.5) > 0.15:  # work of other tests
+        pass
+    begun = page.call(f"gone {name}", name, *given)
+    assert begun.status_code == 200, begun.text
+    before = cpu_seconds(page)
+    with (
+        pytest.raises(httpx.ReadTimeout),
+        httpx.stream(
+            "GET", f"{page.url}/gradio_api/call/{name}/{begun.json()['event_id']}", timeout=0.5
+        ) as answer,
+    ):
+        for _ in answer.iter_raw():
+            pass
+    assert cpu_seconds(page) - before > 0.1, "the work had not begun"
+    time.sleep(1)
+    assert seconds_used(page, 1) < 0.3
+
+
 def cpu_seconds(page: Page) -> float:
     """The processor time that the server has used."""
     fields = Path(f"/proc/{page.process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
 
 
+def seconds_used(page: Page, seconds: float) -> float:
+    """The processor seconds that the server uses in the next ``seconds``."""
+    used = cpu_seconds(page)
+    time.sleep(seconds)
+    return cpu_seconds(page) - used
+
+
 def test_unread_comparisons_do_not_hold_the_model(page: Page) -> None:
     prompts = [f"Hello {number}" for number in range(4)]
     for number in range(4):
-        begun = page.call("hog", "compare", "[a-z ]{200}", "automaton,online", "regex", prompts, 8, 128, 0.7, 1 + number, "start", "", "", None)  # fmt: skip
+        begun = page.call("hog", "compare", "[a-z ]{200}", "automaton,online", "regex", prompts, 8, 128, 0.7, 1 + number, "start", "", "", *NO_MORE)  # fmt: skip
         assert begun.status_code == 200, begun.text
     event = page.call("other", "generate", *generate_settings("[a-z ]{5}", 10)).json()["event_id"]
     assert "stop" in page.events("generate", event)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
+from random import Random
 
 import pytest
 
 from workbench.automata.build import regex_dfa
+from workbench.base.errors import LimitError
+from workbench.base.limits import time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
+from workbench.syntax.ranges import Gathering, normalized
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect, Flags
 from workbench.syntax.regex.tree import (
@@ -310,3 +315,44 @@ def test_ascii_mode_of_rust_stays_within_utf8() -> None:
     assert accepts(r"(?i-u)[A_]+", "a_A", RUST)
     assert not accepts(r"(?-u)\w+", "é", RUST)
     assert accepts(r"(?-u:\w)\w", "aé", RUST)
+
+
+#: Classes of very many members, which are a few different ones.
+LONG_CLASSES = {
+    "simple": "[" + "ab-c" * 20_000 + "]",
+    "escaped": "[" + r"\x61b-c" * 5_000 + "]",
+    "signs": "[" + "a~b-c~" * 5_000 + "]",
+}
+
+
+@pytest.mark.parametrize("name", LONG_CLASSES)
+def test_a_class_is_as_large_as_its_different_members(name: str) -> None:
+    pattern = LONG_CLASSES[name]
+    parse_regex(Source("[a-c]", "regex"))
+    tracemalloc.start()
+    try:
+        read = parse_regex(Source(pattern, "regex"))
+        assert tracemalloc.get_traced_memory()[1] < 12 * len(pattern)
+    finally:
+        tracemalloc.stop()
+    wanted = ((97, 99), (126, 126)) if name == "signs" else ((97, 99),)
+    assert isinstance(read, Characters)
+    assert read.ranges == wanted
+
+
+def test_gathered_ranges_are_the_union(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Gathering, "_MAX_NEW", 3)
+    chooser = Random(0)
+    for _ in range(100):
+        starts = [chooser.randrange(60) for _ in range(20)]
+        pieces = [(low, low + chooser.randrange(3)) for low in starts]
+        gathering = Gathering()
+        for piece in pieces:
+            gathering.add([piece])
+        assert gathering.ranges == normalized(pieces)
+
+
+@pytest.mark.parametrize("name", LONG_CLASSES)
+def test_error_of_a_class_that_takes_too_long(name: str) -> None:
+    with time_budget(1e-9), pytest.raises(LimitError, match="needs more than 1e-09 seconds"):
+        parse_regex(Source(LONG_CLASSES[name], "regex"))

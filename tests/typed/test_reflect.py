@@ -189,7 +189,7 @@ def test_error_in_full() -> None:
         "expected a type whose values are literals or calls of dataclasses, not date\n"
         "1 | Made.when: date\n"
         "               ^^^^\n"
-        "hint: use str"
+        "hint: use str, or Grammar.from_json_schema(pydantic.TypeAdapter(Made))"
     )
 
 

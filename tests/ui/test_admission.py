@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import random
+import threading
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from workbench.app.ui import admission
 from workbench.app.ui.admission import (
+    AUDIT,
     HEAVY,
+    LIGHT,
     MAX_EVENTS_EACH,
     MAX_UNREAD,
     Admission,
@@ -23,7 +30,9 @@ from workbench.app.ui.admission import (
     FairQueue,
     Share,
 )
+from workbench.app.ui.streams import in_thread
 from workbench.base.limits import check_time_budget
+from workbench.base.locks import WorkLock
 
 SHARE = Share(at_once=2, each_at_once=1, waiting=20, each_waiting=10)
 
@@ -140,6 +149,197 @@ def test_a_question_waits_no_longer_than_the_patience() -> None:
     with_clients(test, replace(SHARE, patience=0.02))
 
 
+def test_who_gives_way_continues_after_the_questions_that_wait() -> None:
+    async def test(clients: Clients) -> None:
+        order: list[str] = []
+
+        async def costly(address: str) -> None:
+            client = Client(address, "tab")
+            async with clients.queue.turn(client):
+                for part in range(3):
+                    order.append(f"{address}{part}")
+                    await clients.queue.give_way(client)
+
+        await clients.ask("first")
+        for address in "abc":
+            clients.group.start_soon(costly, address)
+            await settle()
+        assert clients.queue.is_wanted
+        await clients.answer()
+        await settle()
+        assert order == ["a0", "b0", "c0", "a1", "b1", "c1", "a2", "b2", "c2"]
+        assert not clients.queue.is_wanted
+
+    with_clients(test, replace(SHARE, at_once=1, paused=9))
+
+
+def test_a_question_that_arrives_goes_before_those_that_gave_way() -> None:
+    async def test(clients: Clients) -> None:
+        order: list[str] = []
+
+        async def light() -> None:
+            async with clients.queue.turn(Client("light", "tab")):
+                order.append("light")
+
+        async def costly(address: str) -> None:
+            client = Client(address, "tab")
+            async with clients.queue.turn(client):
+                for part in range(3):
+                    order.append(f"{address}{part}")
+                    if order[-1] == "a1":
+                        clients.group.start_soon(light)
+                        await settle()
+                    await clients.queue.give_way(client)
+
+        await clients.ask("first")
+        for address in "ab":
+            clients.group.start_soon(costly, address)
+            await settle()
+        await clients.answer()
+        await settle()
+        assert order == ["a0", "b0", "a1", "light", "b1", "a2", "b2"]
+
+    with_clients(test, replace(SHARE, at_once=1, paused=9))
+
+
+def test_too_many_that_gave_way_are_refused() -> None:
+    async def test(clients: Clients) -> None:
+        refused: list[tuple[str, int]] = []
+
+        async def costly(address: str) -> None:
+            client = Client(address, "tab")
+            async with clients.queue.turn(client):
+                try:
+                    await clients.queue.give_way(client)
+                except BusyError as error:
+                    refused.append((address, error.waiting))
+
+        await clients.ask("first")
+        for address in "abc":
+            clients.group.start_soon(costly, address)
+            await settle()
+        await clients.answer()
+        await settle()
+        assert refused == [("c", 2)]
+        assert not clients.queue.is_wanted
+
+    with_clients(test, replace(SHARE, at_once=1, paused=2))
+
+
+def test_a_standstill_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question that is worked on may wait for a lock that the paused one holds."""
+    monkeypatch.setattr(admission, "_MAX_STANDSTILL", 0.02)
+
+    async def test(clients: Clients) -> None:
+        await clients.ask("holds a lock")
+        await clients.ask("waits for it")
+        assert not await clients.queue.give_way(Client("holds a lock", "tab"))
+        assert clients.queue._running == {"holds a lock": 1, "waits for it": 1}
+        assert not clients.queue.is_wanted
+
+    with_clients(test, replace(SHARE, at_once=1, paused=9))
+
+
+@pytest.mark.parametrize("gives_way", [True, False])
+def test_a_holder_of_a_lock_gets_its_turn(
+    monkeypatch: pytest.MonkeyPatch, *, gives_way: bool
+) -> None:
+    """Three questions wait for the lock of a fourth, in all turns that there are."""
+    lock: WorkLock | threading.Lock = WorkLock() if gives_way else threading.Lock()
+    steps, standstills = list[int](), list[Client]()
+    give_way = FairQueue.give_way
+    if not gives_way:
+        monkeypatch.setattr(admission, "_MAX_STANDSTILL", 0.25)
+
+    async def noted(queue: FairQueue, client: Client) -> bool:
+        may_again = await give_way(queue, client)
+        if not may_again:
+            standstills.append(client)
+        return may_again
+
+    monkeypatch.setattr(FairQueue, "give_way", noted)
+
+    def locked() -> bool:
+        with lock:
+            for step in range(20):
+                steps.append(step)
+                end = time.thread_time() + LIGHT.slice
+                while time.thread_time() < end:
+                    check_time_budget()
+        return True
+
+    async def run() -> None:
+        queues, results = Admission(), list[object]()
+
+        async def ask(address: str, work: Callable[[], object]) -> None:
+            sent: Any = Sent(address)
+            results.append(await queues.answer(LIGHT, sent, 100.0, work))
+
+        async with anyio.create_task_group() as group:
+            for number in range(4):
+                group.start_soon(ask, f"10.0.0.{number}", locked)
+        assert results == [True] * 4
+
+    anyio.run(run)
+    assert len(steps) == 80
+    # without the lock's help, each question that holds it is paused once
+    assert not standstills if gives_way else 0 < len(standstills) == len(set(standstills))
+
+
+def test_one_address_does_not_pause_all_of_its_questions() -> None:
+    async def test(clients: Clients) -> None:
+        begun: list[int] = []
+
+        async def costly(number: int) -> None:
+            client = Client("many", "tab")
+            async with clients.queue.turn(client):
+                begun.append(number)
+                for _ in range(9):
+                    await clients.queue.give_way(client)
+
+        await clients.ask("first")
+        for number in range(5):
+            clients.group.start_soon(costly, number)
+            await settle()
+        await clients.answer()
+        assert begun[:2] == [0, 1]
+        assert len(clients.queue._paused) <= 2
+        for _ in range(20):
+            await settle()
+        assert begun == [0, 1, 2, 3, 4]
+
+    with_clients(test, replace(SHARE, at_once=1, each_at_once=1, paused=9))
+
+
+def test_a_light_question_is_answered_beside_many_costly_ones() -> None:
+    answered, addresses = threading.Event(), 20
+
+    def costly() -> bool:
+        while not answered.is_set():
+            check_time_budget()
+        return True
+
+    async def run() -> None:
+        queues, results = Admission(), list[object]()
+
+        async def ask(address: str, work: Callable[[], object]) -> None:
+            sent: Any = Sent(address)
+            results.append(await queues.answer(LIGHT, sent, 100.0, work))
+
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for number in range(addresses):
+                    group.start_soon(ask, f"10.0.0.{number}", costly)
+                await settle()
+                await ask("10.0.1.0", lambda: "light")
+                assert results == ["light"]
+                answered.set()
+        assert results == ["light", *[True] * addresses]
+        assert not queues._queues[LIGHT]._running
+
+    anyio.run(run)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_clients_that_leave_take_no_turns_with_them(seed: int) -> None:
     chance = random.Random(seed)
@@ -190,7 +390,7 @@ def test_work_whose_client_left_ends_at_its_next_check() -> None:
             check_time_budget()
 
     async def run() -> None:
-        admission, sent = Admission(), Sent()
+        queues, sent = Admission(), Sent()
         async with anyio.create_task_group() as group:
 
             async def leave() -> None:
@@ -200,11 +400,70 @@ def test_work_whose_client_left_ends_at_its_next_check() -> None:
 
             group.start_soon(leave)
             with anyio.fail_after(20):
-                answer: object = await admission.answer(HEAVY, sent, 100.0, work)  # type: ignore[arg-type]
+                answer: object = await queues.answer(HEAVY, sent, 100.0, work)  # type: ignore[arg-type]
                 assert answer is None
-        assert not admission._queues[HEAVY]._running
+        assert not queues._queues[HEAVY]._running
 
     anyio.run(run)
+
+
+class Audits:
+    """Audits that last until the test ends them, or their client leaves."""
+
+    def __init__(self, admission: Admission, group: anyio.abc.TaskGroup) -> None:
+        self.admission, self.group = admission, group
+        self.requests: list[Sent] = []
+        self.begun: list[int] = []
+        self.ended = threading.Event()
+
+    def ask(self) -> None:
+        number = len(self.requests)
+        request = Sent(f"1.2.3.{number}")
+        self.requests.append(request)
+
+        def work() -> None:
+            self.begun.append(number)
+            while not self.ended.is_set():
+                check_time_budget()
+                time.sleep(0.001)
+
+        answer: Any = self.admission.answer
+        self.group.start_soon(answer, AUDIT, request, 100.0, work)
+
+    async def until_begun(self, count: int) -> None:
+        with anyio.fail_after(20):
+            while len(self.begun) < count:
+                await anyio.sleep(0.001)
+
+
+def test_audits_wait_for_each_other_and_pictures_do_not_wait_for_audits() -> None:
+    async def run() -> None:
+        async with anyio.create_task_group() as group:
+            audits = Audits(Admission(), group)
+            for _ in range(3):
+                audits.ask()
+            await audits.until_begun(1)
+            for address in ("5.6.7.8", "5.6.7.9"):
+                picture: Any = Sent(address)
+                with anyio.fail_after(20):
+                    answer = await audits.admission.answer(HEAVY, picture, 100.0, lambda: "picture")
+                assert answer == "picture"
+            assert audits.begun == [0]
+            assert audits.admission._queues[AUDIT].waiting == 2
+            # the turn of a client that leaves is free, whether its audit runs or waits
+            audits.requests[1].closed.set()
+            audits.requests[0].closed.set()
+            await audits.until_begun(2)
+            assert audits.begun == [0, 2]
+            audits.ended.set()
+        assert not audits.admission._queues[AUDIT]._running
+
+    anyio.run(run)
+
+
+def test_classes_with_equal_numbers_have_separate_queues() -> None:
+    assert replace(SHARE) != SHARE
+    assert len(Admission()._queues) == 5
 
 
 @pytest.mark.parametrize(
@@ -236,6 +495,9 @@ class Queue:
 
     def qsize(self) -> int:
         return self.unread
+
+    async def clean_events(self, **_: Any) -> None:
+        pass
 
     async def push(self, body: Any, request: Any, username: str | None) -> tuple[Any, ...]:
         event = type("Event", (), {"request": request, "session_hash": body.session_hash})()
@@ -269,8 +531,44 @@ def test_events_of_one_address_are_bounded() -> None:
 def test_a_run_ends_where_its_client_reads_nothing() -> None:
     queue: Any = Queue()
     items: list[int] = []
-    for item in Events(queue, Admission()).while_read("tab", iter(range(1000))):
+    for item in Events(queue, Admission()).while_read("tab", lambda: iter(range(1000))):
         items.append(item)
         queue.unread += 1
     assert len(items) == MAX_UNREAD + 1
-    assert len(list(Events(queue, Admission()).while_read("elsewhere", iter(range(1000))))) == 1000
+    assert (
+        len(list(Events(queue, Admission()).while_read("elsewhere", lambda: iter(range(1000)))))
+        == 1000
+    )
+
+
+def endless() -> Iterator[int]:
+    """One item, then work without an end."""
+    yield 1
+    while True:
+        check_time_budget()
+
+
+@pytest.mark.parametrize("in_other_thread", [False, True])
+def test_work_of_a_client_who_left_ends_at_its_next_check(in_other_thread: bool) -> None:
+    queue: Any = Queue()
+    events, items = Events(queue, Admission()), list[Any]()
+
+    def stream(session: str, work: Iterator[int]) -> None:
+        begin = partial(in_thread, work, 0.01) if in_other_thread else lambda: work
+        items.extend(events.while_read(session, begin))
+
+    threads = [
+        threading.Thread(target=stream, args=("tab", endless())),
+        threading.Thread(target=stream, args=("elsewhere", iter(range(1000)))),
+    ]
+    for thread in threads:
+        thread.start()
+    while not items:
+        time.sleep(0.001)
+    anyio.run(partial(queue.clean_events, session_hash="tab"))
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    flat = chain.from_iterable(items) if in_other_thread else items
+    assert sorted(flat) == sorted([1, *range(1000)])
+    assert not events._working

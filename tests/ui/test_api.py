@@ -51,7 +51,7 @@ reported = {
     "run": generated("[0-9]{2}:", "regex", "at "),
     "drafted": generated("[0-9]{2}:", "regex", "at ", draft="toy"),
     "instance": generated("@dataclass\\nclass P:\\n    x: int", "dataclass", max_tokens=9),
-    "laid_out": client.predict('{"type": "object"}', "json_schema", "{ }", style="compact", api_name="/check"),
+    "laid_out": client.predict('{"type": "object"}', "json_schema", "{ }", options={"whitespace": "compact"}, api_name="/check"),
     "free": generated("a", max_tokens=3, constraint="unconstrained"),
     "compared": list(client.submit("[0-9]{2}:", "unconstrained,automaton", seeds=1, max_tokens=5, api_name="/compare")),
     "bad": generated("a", temperature="hot"),
@@ -206,7 +206,7 @@ def test_a_program_has_every_record_of_a_run_whatever_its_places(reported: Any) 
     assert not any("path" in record for record in reported["instance"])
 
 
-def test_style_is_requested_by_its_name(reported: Any) -> None:
+def test_options_are_requested_by_their_names(reported: Any) -> None:
     (result,) = reported["laid_out"]["results"]
     assert not result["accepted"]
 

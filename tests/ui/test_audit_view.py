@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from collections.abc import Sequence
 
@@ -12,9 +13,11 @@ import pytest
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
 from workbench.app.ui import compare_view, wire_cards
-from workbench.app.ui.admission import HEAVY
+from workbench.app.ui.admission import AUDIT
 from workbench.app.ui.compare_view import audit_engines
 from workbench.app.ui.handlers import Handlers
+from workbench.base.errors import EndedError
+from workbench.base.limits import time_budget
 from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 
 MADE = Reproduction(
@@ -24,7 +27,7 @@ FINDING = Finding(
     kind=Kind.OVER, level=Level.TEXT, so_far="", token="1", text="1", why="w", place="", evidence="e",
     reproduction=MADE,
 )  # fmt: skip
-AUDIT = Audit(
+AUDIT_RECORD = Audit(
     name="stdin",
     engine="wrong",
     version="1",
@@ -51,7 +54,7 @@ def of(lines: Sequence[object]) -> str:
 
 
 def test_the_audits_are_in_the_format(handlers: Handlers, monkeypatch: pytest.MonkeyPatch) -> None:
-    prints(monkeypatch, of([{"command": "workbench audit"}, AUDIT.as_record()]))
+    prints(monkeypatch, of([{"command": "workbench audit"}, AUDIT_RECORD.as_record()]))
     answer = audit_engines(handlers, SENT)
     check(json.loads(json.dumps(answer)), wire_cards.ANSWERS["compare"]["audit_engines"])
     assert answer["audits"][0]["findings"][0]["kind"] == "over-constraining"
@@ -80,15 +83,26 @@ def test_error_of_the_grammar(handlers: Handlers) -> None:
 def test_a_process_that_does_not_end_is_killed(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    prints(monkeypatch, f"{of([AUDIT.as_record()])}; import time; time.sleep(600)")
+    prints(monkeypatch, f"{of([AUDIT_RECORD.as_record()])}; import time; time.sleep(600)")
     monkeypatch.setattr(compare_view, "_MAX_SECONDS", 3.0)
     began = time.monotonic()
     assert len(audit_engines(handlers, SENT)["audits"]) == 1
     assert time.monotonic() - began < 60
 
 
+def test_the_audit_of_a_client_that_left_ends(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prints(monkeypatch, f"{of([AUDIT_RECORD.as_record()])}; import time; time.sleep(600)")
+    with time_budget(100.0) as deadline:
+        threading.Timer(0.5, deadline.end).start()
+        with pytest.raises(EndedError):
+            audit_engines(handlers, SENT)
+
+
 @pytest.mark.slow
-def test_audits_are_heavy() -> None:
+def test_audits_have_a_class_of_their_own() -> None:
     from workbench.app.ui.page import _SHARES
 
-    assert _SHARES["audit_engines"] is HEAVY
+    assert _SHARES["audit_engines"] is AUDIT
+    assert list(_SHARES.values()).count(AUDIT) == 1

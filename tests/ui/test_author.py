@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -48,6 +49,24 @@ def test_the_first_mask_is_timed(handlers: Handlers) -> None:
     answer = author.time_mask(handlers, JSON)
     assert [phase["name"] for phase in answer["phases"]] == ["tokens", "first mask"]
     assert all(phase["ms"] >= 0 for phase in answer["phases"])
+
+
+def test_an_unfinished_grammar_is_drawn_as_far_as_it_can_be_read(handlers: Handlers) -> None:
+    draft = {
+        "text": "start ::= '{' pair rest '}';\nbroken ::= (;\nrest ::= broken;",
+        "notation": "kbnf",
+    }
+    compiled = handlers.compile(draft)
+    assert (compiled["ok"], compiled["drawable"]) == (False, True)
+    assert [one.get("missing_rule") for one in compiled["problems"]] == ["pair ::= 'pair';", None]
+    assert compiled["problems"][1]["rule"] == {"start": 29, "end": 42}
+    answer = author.draw_railroad(handlers, draft)
+    assert answer["count"] == "2 rules, 2 missing"
+    boxes = re.findall(r"<g [^>]*non-terminal[^>]*>", answer["svg"])
+    dashed = {re.sub(r'.*data-rule="(\w+)".*', r"\1", one) for one in boxes if "absent" in one}
+    assert dashed == {"pair", "broken"}
+    assert len(boxes) == 3
+    assert "drawable" not in handlers.compile({"text": "start ::= (;", "notation": "kbnf"})
 
 
 def test_an_outline_has_places_of_the_text(handlers: Handlers) -> None:

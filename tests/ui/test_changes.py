@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from typing import Any
 
 import pytest
 
-from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui import author
+from workbench.app.ui.author import convert_grammar, lint_grammar, what_changed
 from workbench.app.ui.handlers import Handlers
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
@@ -90,3 +93,31 @@ def test_failed_conversion_is_reported(handlers: Handlers, asked: dict[str, Any]
     answer = convert_grammar(handlers, asked)
     assert not answer["ok"]
     assert why in answer["why"]
+
+
+OPEN = {"type": "object", "properties": {"a": {"type": "string", "format": "uri"}}}
+
+
+def test_closing_objects_is_offered_where_it_changes_the_language(handlers: Handlers) -> None:
+    sent = {"text": json.dumps(OPEN), "notation": "json_schema"}
+    words = "objects may have members that the schema does not name"
+    for ask in (handlers.compile, partial(lint_grammar, handlers)):
+        (note,) = [each for each in ask(sent)["problems"] if each["message"] == words]
+        assert note["severity"] == "note"
+        assert "close objects" in note["hint"]
+        assert sent["text"][note["start"] : note["end"]] == '"properties"'
+        for other in (
+            {**sent, "options": {"closed": True}},
+            {**sent, "text": '{"type": "object"}'},
+        ):
+            assert words not in {each["message"] for each in ask(other)["problems"]}
+
+
+def test_a_conversion_that_is_too_long_names_closed_objects(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(author, "MAX_TEXT_CHARACTERS", 20)
+    sent = {"text": json.dumps(OPEN), "notation": "json_schema", "to": "kbnf"}
+    assert "close objects" in convert_grammar(handlers, sent)["why"]
+    closed = convert_grammar(handlers, {**sent, "options": {"closed": True}})
+    assert "close objects" not in closed["why"]

@@ -95,6 +95,20 @@ def test_settings_are_those_of_the_page() -> None:
     assert shell(asked).endswith("--seed 7 --method unconstrained --model org/model\n")
 
 
+def test_stages_of_sampling_are_in_every_program() -> None:
+    asked = wanted(temperature=0.5, top_k=9, top_p=0.8, min_p=0.1, repetition_penalty=1.2, seed=7)
+    settings = "temperature=0.5, top_k=9, top_p=0.8, min_p=0.1, repetition_penalty=1.2"
+    assert f"wb.Sampling({settings}, seed=7)" in python(asked)
+    assert f"do_sample=True, {settings}," in transformers(asked)
+    assert f"    {settings},\n    seed=7," in client(asked)
+    flags = "--temperature 0.5 --top-k 9 --top-p 0.8 --min-p 0.1 --repetition-penalty 1.2 --seed 7"
+    assert flags in shell(asked)
+    # transformers keeps 50 tokens if it is not told otherwise
+    assert "do_sample=True, temperature=0.7, top_k=0," in transformers(wanted())
+    greedy = transformers(wanted(temperature=0, repetition_penalty=1.2, top_k=3))
+    assert "do_sample=False, repetition_penalty=1.2," in greedy
+
+
 def test_method_has_its_options() -> None:
     asked = wanted(constraint="domino", lookahead=1)
     assert 'method="domino", k=1)' in python(asked)
@@ -229,8 +243,9 @@ def test_the_client_asks_the_address_the_page_is_at() -> None:
 @pytest.mark.parametrize(
     ("sent", "call", "option"),
     [
-        ({"notation": "json_schema", "text": "true", "style": "one space"}, 'from_json_schema(GRAMMAR, whitespace="one space")', "--style 'one space'"),
-        ({"notation": "dataclass", "text": "class P:\n    x: int", "style": "json"}, 'from_dataclass(GRAMMAR, style="json")', "--style json"),
+        ({"notation": "json_schema", "text": "true", "options": {"whitespace": "one space"}}, 'from_json_schema(GRAMMAR, whitespace="one space")', "--whitespace 'one space'"),
+        ({"notation": "json_schema", "text": "true", "options": {"closed": True, "format": "annotation"}}, 'from_json_schema(GRAMMAR, closed=True, format="annotation")', "--closed --formats annotation"),
+        ({"notation": "dataclass", "text": "class P:\n    x: int", "options": {"style": "json"}}, 'from_dataclass(GRAMMAR, style="json")', "--style json"),
         ({"notation": "gbnf", "text": 'top ::= "a"', "start": "top"}, 'from_gbnf(GRAMMAR, root="top")', "--start top"),
     ],
 )  # fmt: skip
@@ -240,5 +255,5 @@ def test_settings_of_a_grammar_are_in_each_program(
     asked = wanted(**sent)
     assert call in python(asked)
     assert option in shell(asked)
-    line = f'{"style" if "style" in sent else "start"}="{sent.get("style", sent.get("start"))}",'
-    assert line in client(asked)
+    options = sent.get("options")
+    assert (f"options={options!r}," if options else f'start="{sent["start"]}",') in client(asked)

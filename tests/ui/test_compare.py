@@ -1,14 +1,13 @@
 from __future__ import annotations
 
 import json
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.test_cli import needs_model
 from tests.ui.toy import toy_vocabulary
+from workbench.app.ui.compare_opening import SAMPLES, Sample
 from workbench.app.ui.compare_view import (
     compare_records,
     compared,
@@ -138,7 +137,7 @@ def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
     )
     assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
     full = list(compare_records(Handlers(room), {**sent, "prompts": ["1" * 40]}))[-1]
-    assert "fills the model" in full["message"]
+    assert "the prompt has 40 tokens; this model reads 12" in full["message"]
 
 
 def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) -> None:
@@ -282,23 +281,14 @@ def test_failing_model_is_reported(handlers: Handlers) -> None:
     assert found[-1]["k"] == "stop"
 
 
-SAMPLES = re.findall(
-    r'notation: "regex",\s+text: "([^"]*)",\s+prompt: "([^"]*)"',
-    (Path(__file__).parents[2] / "static" / "compare.js").read_text("utf-8"),
-)
-
-
 @pytest.mark.slow
 @needs_model
-@pytest.mark.parametrize(("text", "prompt"), SAMPLES)
-def test_methods_differ_on_the_examples_of_the_page(text: str, prompt: str) -> None:
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.title)
+def test_methods_differ_on_the_examples_of_the_page(sample: Sample) -> None:
     methods = contenders_named(["automaton", "proper"])
-    grammar = Grammar.from_regex(text)
-    found = exact_comparison(load_model("builtin"), prompt, grammar, methods, most=600).as_record()
+    grammar = Grammar.from_text(sample.text, sample.notation)
+    compared = exact_comparison(load_model("builtin"), sample.prompt, grammar, methods, most=600)
+    found = compared.as_record()
     apart = [abs(one["automaton"] - one["proper"]) for one in found["texts"]]
     assert sum(apart) / 2 > 0.05
     assert found["distances"]["automaton"]["total_variation"] > 0.2
-
-
-def test_the_page_has_such_examples() -> None:
-    assert len(SAMPLES) == 3

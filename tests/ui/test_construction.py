@@ -9,7 +9,7 @@ import pytest
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import construction_film, construction_list, frame_tikz
 
-REGEX = {"text": "(ab)+|c", "notation": "regex", "start": "start", "style": ""}
+REGEX = {"text": "(ab)+|c", "notation": "regex", "start": "start", "options": {}}
 
 
 def test_a_list_says_why_a_construction_is_missing(handlers: Handlers) -> None:
@@ -36,7 +36,7 @@ def test_a_part_has_its_own_constructions(handlers: Handlers) -> None:
 def test_the_first_example_has_a_film(handlers: Handlers) -> None:
     """*Steps* is the first thing that a teacher presses."""
     first = next(iter(handlers.gallery.values()))
-    sent = {"text": first.text, "notation": str(first.notation), "construction": "stack"}
+    sent = {"text": first.text, "notation": str(first.notation), "construction": "subsets"}
     assert construction_film(handlers, sent)["ok"]
 
 

@@ -53,14 +53,15 @@ def test_small_tokens_forbid_what_the_grammar_allows(handlers: Handlers) -> None
 def test_path_of_a_reason_begins_where_its_picture_is(
     handlers: Handlers, so_far: bytes, token: bytes | None, before: bytes
 ) -> None:
-    """The picture of the tokens is requested for the text before the path."""
+    """The flags of the tokens are requested for the text before the path."""
     sent = {"text": NESTED, "notation": "kbnf"}
     asked = {"so_far": so_far.hex(), "token": None if token is None else token.hex()}
     found = why(handlers, {**sent, **asked})
     assert found["before"] == before.hex()
     here = found["path"]["rules"][0][0]
-    drawn = handlers.draw({**sent, "tab": "together", "centre": here, "so_far": found["before"]})
-    assert drawn["names"].get(here, here) == drawn["current"]
+    asked = {**sent, "tab": "together", "centre": here, "so_far": found["before"]}
+    names = handlers.draw(asked)["names"]
+    assert names.get(here, here) == handlers.flags(asked)["state"]
 
 
 def test_path_of_a_long_text_is_its_end(handlers: Handlers) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench as wb
+from tests.cli.test_cli import needs_model
 from tests.ui.toy import toy_room
+from workbench.app.pipeline import Pipeline
 from workbench.app.ui.compare_view import compare_records, compared_run
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.replay import drawn
 from workbench.app.ui.runs import run_records, take_token, turn
 from workbench.app.ui.takeaway import take_code
+from workbench.base.limits import LIMITS
 
 SENT = {
     "text": "start ::= '(' start* ')';", "notation": "kbnf", "prompt": "at ", "seed": 5,
@@ -64,7 +71,7 @@ def test_a_run_without_the_switch_has_no_gauge(handlers: Handlers) -> None:
 def test_a_budget_that_is_too_small_says_how_many_are_needed(handlers: Handlers) -> None:
     (error,) = (r for r in run_records(handlers, {**SENT, "max_tokens": 2}) if r["k"] == "error")
     assert error["message"] == "the shortest text needs 3 tokens with the end token; at most is 2"
-    assert error["hint"] == "allow 3 tokens or more"
+    assert error["hint"] == "allow 3 tokens or more, or clear 'must finish'"
     opening = handlers.room.model().vocabulary.ids("(")
     late = turn(handlers, {**SENT, "prefix": opening * 4, "max_tokens": 8})
     assert "the shortest text needs 5 tokens more; at most 4 may follow" in late["why"]
@@ -124,3 +131,41 @@ def test_a_run_of_the_comparison_opens_with_its_switch(handlers: Handlers) -> No
     assert opened["ok"], opened
     assert opened["finish"]
     assert opened["steps"][0]["budget"]["left"] == 4
+
+
+PYDANTIC = (Path(__file__).parent.parent / "data" / "pydantic_schemas.jsonl").read_text("utf-8")
+
+
+@needs_model
+@pytest.mark.slow
+def test_every_schema_of_pydantic_ends_with_the_defaults_of_the_page() -> None:
+    handlers, ends = Handlers(ModelRoom()), {}
+    for written in map(json.loads, PYDANTIC.splitlines()):
+        prompt = f"{written['schema'].get('title', 'Task')} in JSON: "
+        text = json.dumps(written["schema"], indent=2)
+        sent = {"text": text, "notation": "json_schema", "prompt": prompt, "finish": True}
+        ends[written["name"]] = [*run_records(handlers, sent)][-1]
+    assert len(ends) == 20
+    assert {name: end for name, end in ends.items() if not end.get("good")} == {}
+
+
+def test_error_where_counting_takes_too_long_says_what_to_do() -> None:
+    handlers = Handlers(toy_room(), Pipeline(replace(LIMITS, token_edges=1)))
+    end = [*run_records(handlers, {**SENT, "text": "start ::= 'a' start 'b' | 'x';"})][-1]
+    assert end["k"] == "error"
+    assert "clear 'must finish'" in end["hint"]
+
+
+def test_a_run_without_a_mask_is_cut(handlers: Handlers) -> None:
+    """The model alone does not choose the end that a budget would force: no text is called valid."""
+    sent = {**SENT, "constraint": "unconstrained", "small_tokens": False, "max_tokens": 3}
+    ends = [[*run_records(handlers, {**sent, "seed": seed})][-1] for seed in range(6)]
+    assert {end["reason"] for end in ends} <= {"token budget", "accepted"}
+    assert any(end["reason"] == "token budget" for end in ends)
+
+
+def test_error_where_tokens_are_not_counted_names_the_option(handlers: Handlers) -> None:
+    schema = {"text": '{"type": "object"}', "notation": "json_schema", "finish": True}
+    end = [*run_records(handlers, {**schema, "monitor": "keys"})][-1]
+    assert end["k"] == "error"
+    assert "clear 'must finish'" in end["hint"]

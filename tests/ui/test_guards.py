@@ -9,6 +9,7 @@ import random
 import re
 import runpy
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 
-GRAMMAR = {"text": "[0-9]{2}", "notation": "regex", "start": "start", "style": "", "model": ""}
+GRAMMAR = {"text": "[0-9]{2}", "notation": "regex", "start": "start", "options": {}, "model": ""}
 
 ASK = "/gradio_api/component_server"
 
@@ -349,6 +350,132 @@ def test_a_body_that_does_not_arrive_is_refused(monkeypatch: pytest.MonkeyPatch)
     assert b"did not arrive" in answered[1]["body"]
 
 
+#: Values of headers that are read as addresses, lists, ranges, numbers, dates or types.
+HOSTILE = (
+    b"http://[::1",  # half an IPv6 address
+    b"http://[::ffff:1.2.3.4.5]",
+    b"http://user@[::1",
+    b"http://\xe2\x84\x80.example",  # a name that Unicode's normal form changes
+    b"http://a:port",
+    b"http://a:99999999",
+    b"javascript:x",
+    b"null",
+    b"[::1",
+    b"[::1]:port",
+    b"[:::]",
+    b"a b",
+    b"Bearer \xff",
+    b"\x01",
+    b"\x7f",
+    b"%5B::1",
+    b",,,",
+    b"1.2.3.4, [::1",
+    b"-1",
+    b"9" * 30,
+    b"bytes=a-b",
+    b"bytes=9-1",
+    b"bytes=" + b"0-1," * 500,
+    b"application/json; charset=\xff",
+    b"multipart/form-data; boundary=",
+    b"Sat, 99 Foo 9999 99:99:99 GMT",
+    b'a=b; c="',
+    b"x" * 9000,
+    b"",
+)
+
+#: The headers that some part of the server reads.
+READ_HEADERS = (
+    "Host", "Origin", "Referer", "Content-Type", "Content-Length", "Range", "If-Range", "Cookie",
+    "If-None-Match", "If-Modified-Since", "Accept-Encoding", "Accept-Language", "Authorization",
+    "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Gradio-Server",
+)  # fmt: skip
+
+#: One address of each kind.
+ADDRESSES = (
+    "GET /config", "GET /favicon.ico", "GET /wb/page.js", "GET /manifest.json", "GET /healthz",
+    "GET /gradio_api/info", "GET /gradio_api/queue/data?session_hash=x", "GET /gradio_api/app_id",
+    f"POST {ASK}", "POST /gradio_api/call/check", "POST /gradio_api/queue/join",
+)  # fmt: skip
+
+
+def status_of(page: Served, address: str, name: str, value: bytes) -> int:
+    """The status of the answer to a request with one header that no client would send."""
+    method, _, path = address.partition(" ")
+    url = page.client.base_url
+    body = b'{"data": ["a", "regex", "a", "start", ""]}' if method == "POST" else b""
+    headers = {
+        "Host": f"{url.host}:{url.port}".encode(),
+        "Content-Type": b"application/json",
+        "Content-Length": b"%d" % len(body),
+        name: value,
+    }
+    lines = b"".join(key.encode() + b": " + sent + b"\r\n" for key, sent in headers.items())
+    with socket.create_connection((url.host, url.port or 80), timeout=20) as connection:
+        head = f"{method} {path} HTTP/1.0\r\n".encode()
+        connection.sendall(head + lines + b"Connection: close\r\n\r\n" + body)
+        return int(connection.makefile("rb").readline().split()[1])
+
+
+def log_of_faults(page: Served) -> list[str]:
+    return [line for line in page.log.read_text().splitlines() if "Traceback" in line]
+
+
+@pytest.mark.parametrize("name", READ_HEADERS)
+def test_no_header_fails_whatever_it_has(plain: Served, name: str) -> None:
+    for number, value in enumerate(HOSTILE):
+        for shift in (0, 7):
+            address = ADDRESSES[(number + shift) % len(ADDRESSES)]
+            assert status_of(plain, address, name, value) < 500, (address, value)
+    assert not log_of_faults(plain)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_header_fails_with_random_values(plain: Served, seed: int) -> None:
+    chance = random.Random(seed)
+    for _ in range(100):
+        value = bytearray(chance.choice(HOSTILE)[:200] + chance.choice(HOSTILE)[:50])
+        for _ in range(min(len(value), chance.randrange(4))):
+            value[chance.randrange(len(value))] = chance.choice(b"[]:/@%?#,;= az09-\x80\xff")
+        name, address = chance.choice(READ_HEADERS), chance.choice(ADDRESSES)
+        assert status_of(plain, address, name, bytes(value)) < 500, (address, name, value)
+    assert not log_of_faults(plain)
+
+
+@pytest.mark.parametrize("origin", ["http://[::1", "http://[::ffff:1.2.3.4.5]", "http://a\u2100b"])
+def test_an_origin_that_is_no_address_is_of_another_site(plain: Served, origin: str) -> None:
+    sent = origin.encode()
+    answer = plain.client.post(
+        ASK, content=b"{}", headers={b"content-type": b"application/json", b"origin": sent}
+    )
+    assert answer.status_code == 403
+    assert answer.json()["detail"] == "this request came from a page of another site"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("X-Forwarded-Host", "demo.example", 200),
+        ("X-Forwarded-Host", "demo.example:8443, inner.example", 200),
+        ("X-Forwarded-Host", "[::1]:7860", 200),
+        ("X-Forwarded-Host", "[:::]", 400),
+        ("X-Forwarded-Host", "[::1]:port", 400),
+        ("X-Forwarded-Host", "javascript:x", 400),
+        ("X-Gradio-Server", "https://demo.example/--replicas/x1.y_z/", 200),
+        ("X-Gradio-Server", "http://[::1", 400),
+    ],
+)
+def test_the_address_that_a_proxy_reports_is_checked(
+    plain: Served, name: str, value: str, status: int
+) -> None:
+    for path in ("/", "/config"):
+        answer = plain.client.get(path, headers={name: value})
+        assert answer.status_code == status
+        if status == 400:
+            assert (
+                answer.json()["detail"] == f"the header {name.lower()} has no address of a server"
+            )
+
+
 #: What Gradio reads as a file, and would fetch.
 FILE = {"path": "http://example.test/x", "meta": {"_type": "gradio.FileData"}}
 
@@ -434,7 +561,7 @@ FIELDS = [
     "text",
     "notation",
     "start",
-    "style",
+    "options",
     "texts",
     "model",
     "name",

@@ -88,3 +88,18 @@ def test_error_of_a_malformed_hole() -> None:
     with pytest.raises(WorkbenchError, match="expected a text as suffix"):
         TextRequest.of({"text": "a", "hole": {"prefix": "a", "suffix": 3}})
     assert TextRequest.of({"text": "a", "hole": {"prefix": "", "suffix": ""}}).hole is None
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "unfilled", "because"),
+    [
+        (LIST, "x]", True, "the grammar can be read"),
+        (LIST, "]", False, "the hole has texts"),
+        (LIST[:-1], "x]", False, "the grammar itself cannot be read"),
+    ],
+)
+def test_a_hole_without_a_text_differs_from_a_grammar_that_cannot_be_read(
+    handlers: Handlers, text: str, suffix: str, unfilled: bool, because: str
+) -> None:
+    answer = handlers.compile({**SENT, "text": text, "hole": {"prefix": "[", "suffix": suffix}})
+    assert answer.get("unfilled", False) is unfilled, because

@@ -7,8 +7,8 @@ from typing import Any
 from workbench.app.pipeline import compile_text
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import about_state
 from workbench.app.ui.runs import following, run_records
+from workbench.app.ui.state_view import about_state
 from workbench.app.ui.takeaway import att, automaton
 from workbench.constraint.labels import label_vocabulary, read_by
 from workbench.drawing.drawable import Machine

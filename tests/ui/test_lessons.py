@@ -143,5 +143,5 @@ def test_nothing_is_explained_of_what_is_no_token(handlers: Handlers, sent: dict
 def test_a_schema_of_a_lesson_opens_as_it_was_laid_out_there(handlers: Handlers) -> None:
     pages = lesson(handlers, {"lesson": "json_schema"})["pages"]
     opened = [page["open"] for page in pages if page["open"]]
-    assert {each["style"] for each in opened if not each["name"]} == {"compact"}
-    assert {each["style"] for each in opened if each["name"]} == {""}
+    compact = {"whitespace": "compact"}
+    assert all(each["options"] == ({} if each["name"] else compact) for each in opened)

@@ -81,7 +81,7 @@ def test_what_is_sent_is_light() -> None:
     skeletons = b"".join(path.read_bytes() for path in SKELETONS)
     sheets = b"".join(path.read_bytes() for path in STATIC.glob("*.css"))
     sent = skeletons + sheets + join_modules(STATIC, "page.js").encode()
-    assert len(gzip.compress(sent)) < 160_000  # Gradio's part is larger; 500 KB for all
+    assert len(gzip.compress(sent)) < 190_000  # Gradio's part is larger; 500 KB for all
 
 
 @pytest.mark.parametrize("entry", LATE)

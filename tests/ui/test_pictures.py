@@ -4,7 +4,7 @@ import pytest
 
 from workbench.app.pipeline import compile_text
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import View, picture, table
+from workbench.app.ui.pictures import View, flags, picture, table
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.drawing.drawable import Machine, draw_tokens
@@ -13,7 +13,7 @@ from workbench.drawing.reductions import fold_counts
 from workbench.drawing.views import Level
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 LONG = {
     "text": "(name|value): [a-z]{2,9};(one|two|three)x",
@@ -27,20 +27,24 @@ def test_chains_and_edges_are_folded_as_requested(handlers: Handlers) -> None:
     apart = handlers.draw({**LONG, "chains": False})
     assert len(apart["states"]) > len(folded["states"])
     assert not any(edge["inside"] for edge in apart["edges"])
-    assert apart["folded"] == []
     inside = [state for edge in folded["edges"] for state in edge["inside"]]
-    assert set(folded["folded"]) <= set(inside)
-    assert not set(folded["folded"]) & {state["id"] for state in folded["states"]}
+    assert not set(inside) & {state["id"] for state in folded["states"]}
 
 
-def test_chains_are_folded_where_the_box_is_small(handlers: Handlers) -> None:
-    large = handlers.draw({**LONG, "width": 1200, "height": 900})
-    small = handlers.draw({**LONG, "width": 300, "height": 200})
-    assert large["whole"]
-    assert large["folded"] == []
-    assert small["folded"]
-    assert large["legible"]
-    assert small["legible"]
+def test_a_machine_has_one_layout_whatever_is_looked_at(handlers: Handlers) -> None:
+    """The box and the current state decide what is in view when a picture opens, nothing else."""
+    first, *others = (
+        handlers.draw({**LONG, "tab": tab, "centre": centre, "width": width, "height": height})
+        for tab in ("characters", "together")
+        for centre in ("", "3", "20")
+        for width, height in ((1200, 900), (700, 400))
+    )
+    assert first["legible"]
+    for other in others:
+        assert other["states"] == first["states"]
+        assert other["edges"] == first["edges"]
+        if "lanes" not in first["svg"]:
+            assert other["svg"] == first["svg"]
 
 
 def test_requested_number_of_states_is_shown(handlers: Handlers) -> None:
@@ -60,7 +64,7 @@ def test_view_has_the_requested_settings() -> None:
     assert View.of({"level": "deeper"}).level is Level.STATES
     assert View.of({"size": 1e9}).size <= 200
     assert min(View.of({"width": 0, "height": 1}).box) >= 100
-    assert View.of({"tab": "together"}).over
+    assert View.of({"tab": "together"}).flags
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:
 def test_very_large_regex_is_shown_in_part() -> None:
     compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX)
     drawn = compiled.drawn(Machine.CHARACTERS)
-    shown = picture(drawn, drawn, Machine.CHARACTERS, View(), own=False)
+    shown = picture(drawn, Machine.CHARACTERS, View(), own=False)
     assert shown["partial"]
     assert "too many" in shown["count"]
     assert "too many" in shown["note"]
@@ -124,14 +128,17 @@ def test_ladders_are_rungs_where_no_chain_is_folded(handlers: Handlers) -> None:
     assert len(handlers.draw(sent)["states"]) == len(graph.nodes)
 
 
-def test_tokens_that_end_rules_without_end_are_drawn_in_part(handlers: Handlers) -> None:
+def test_a_machine_over_tokens_without_end_refers_to_together(handlers: Handlers) -> None:
     text = "start ::= start '+' start | '(' start ')' | #'[0-9]';"
-    reported = handlers.draw({"text": text, "notation": "kbnf", "tab": "tokens"})
-    assert reported["ok"], reported
-    assert reported["edges"]
+    sent = {"text": text, "notation": "kbnf"}
+    refused = handlers.draw({**sent, "tab": "tokens"})
+    assert not refused["ok"]
+    assert "the tab Together" in refused["why"]
+    assert handlers.draw({**sent, "tab": "together"})["ok"]
+    assert handlers.flags({**sent, "tab": "together"})["flags"]
 
 
-def test_tokens_are_drawn_at_every_state_of_a_counted_repetition() -> None:
+def test_tokens_have_flags_at_every_state_of_a_counted_repetition() -> None:
     """No token leads to its first state, 1: after ``x`` alone no token of these begins."""
     compiled = compile_text("(x[a-c]{0,60}y|z)*", Notation.REGEX)
     under = compiled.drawn(Machine.CHARACTERS)
@@ -140,25 +147,44 @@ def test_tokens_are_drawn_at_every_state_of_a_counted_repetition() -> None:
     drawn = draw_tokens(compiled.grammar, under, words, LIMITS)
     assert isinstance(drawn.parts, TokenFsaParts)
     for state in map(str, range(under.parts.states)):
-        shown = picture(drawn, under, Machine.TOKENS, View(centre=state), own=False)
+        shown = flags(drawn, under, View(centre=state), None)
         if state == "1":
-            assert shown["count"] == "no token ends in this state"
+            assert shown["count"] == "0 tokens may follow"
+            assert shown["flags"] == []
             continue
         # state 1 + n is after n letters, of which 60 may be; y may follow all of them
         letters = int(state) - 1
         expected = 1 + (letters < 60) + (letters < 59) if letters > 0 else 2
         number = "1 token" if expected == 1 else f"{expected} tokens"
         assert shown["count"] == f"{number} may follow", state
-        assert len(shown["parts"]) >= 1
+        assert sum(flag["tokens"] for flag in shown["flags"]) == expected
 
 
 @pytest.mark.slow
-def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_are_drawn(handlers: Handlers) -> None:
+@pytest.mark.parametrize(
+    "name", ["koo_ip", "japanese", "email", "unicode", "json", "kbnf_paragraph"]
+)
+def test_as_many_tokens_may_follow_as_the_mask_has(name: str) -> None:
+    """Also with pieces of characters, which lead to several states."""
+    example = load_gallery()[name]
+    vocabulary = Vocabulary.load("builtin")
+    compiled = compile_text(example.text, example.notation, example.start)
+    constraint = compiled.constraint(vocabulary)
+    mask = set(constraint.mask(constraint.initial)) - set(vocabulary.ends)
+    under = compiled.drawn(
+        Machine.STACK if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
+    )
+    shown = flags(compiled.drawn(Machine.TOKENS, vocabulary), under, View(so_far=b""), None)
+    assert shown["count"] == f"{len(mask):,} tokens may follow"
+
+
+@pytest.mark.slow
+def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_have_flags(handlers: Handlers) -> None:
     text = load_gallery()["weather"].text
-    sent = {"text": text, "notation": "json_schema", "tab": "tokens"}
-    drawn = handlers.draw({**sent, "so_far": b'{"city": "'.hex(), "width": 900, "height": 700})
-    counts = [drawn["edges"][int(edge)]["count"] for edge in drawn["parts"]]
-    assert drawn["count"] == f"{sum(counts):,} tokens may follow"
+    sent = {"text": text, "notation": "json_schema", "tab": "together"}
+    shown = handlers.flags({**sent, "so_far": b'{"city": "'.hex()})
+    count = sum(flag["tokens"] for flag in shown["flags"])
+    assert shown["count"] == f"{count:,} tokens may follow"
 
 
 @pytest.mark.parametrize(("rules", "count"), [(4, "5 rules"), (400, "12 of 401 rules")])

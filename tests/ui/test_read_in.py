@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -33,8 +34,8 @@ ROWS = [
 def test_the_pieces_that_read_a_token(
     notation: Notation, text: str, tokens: tuple[str, ...], pieces: list[str]
 ) -> None:
-    style = {Notation.JSON_SCHEMA: "compact"}.get(notation, "")
-    run = TextTracer(Grammar.from_text(text, notation, style=style))
+    options: dict[str, Any] = {"whitespace": "compact"} if notation is Notation.JSON_SCHEMA else {}
+    run = TextTracer(Grammar.from_text(text, notation, **options))
     for token in tokens:
         found = run.take(token.encode())
     assert [text[span.start : span.end] for span in found] == pieces

@@ -72,13 +72,13 @@ def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any
     assert plain["characters"][0]["svg"].startswith("<svg")
 
 
-def test_each_step_has_the_picture_of_its_text(handlers: Handlers, run: list[Any]) -> None:
+def test_each_step_has_the_flags_of_its_text(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    made = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["pictures"]["together"]
+    made = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["flags"]
     so_far = b""
     for step, (token, _) in zip(steps, taken(steps), strict=True):
-        (picture,) = [one for one in made if so_far.hex() in one["of"]]
-        assert picture["current"] == step["path"]["rules"][0][0]
+        (flags,) = [one for one in made if so_far.hex() in one["of"]]
+        assert flags["state"] == step["path"]["rules"][0][0]
         so_far += token or b""
     assert any(so_far.hex() in one["of"] for one in made), "the end of the run"
 
@@ -97,7 +97,7 @@ def test_each_step_has_the_picture_of_its_text(handlers: Handlers, run: list[Any
 def test_a_stricter_run_shows_its_own_tokens(
     handlers: Handlers, grammar: str, settings: dict[str, Any]
 ) -> None:
-    """Each step's picture has as many tokens as the step allowed; of all methods."""
+    """Each step's flags have as many tokens as the step allowed; of all methods."""
     sent = {
         "text": BORDERS[grammar],
         "notation": "kbnf",
@@ -111,36 +111,37 @@ def test_a_stricter_run_shows_its_own_tokens(
     asked = {**sent, "ids": [step["id"] for step in steps], "taken": [[one, []] for one in read]}
     made = take_replay(handlers, asked)["drawn"]
     assert made["narrows"]
-    allowed = [
-        counted(made["pictures"]["together"], f"after {count}") for count in range(len(steps))
-    ]
+    allowed = [counted(made, f"after {count}") for count in range(len(steps))]
     assert allowed == [step["allowed"] for step in steps]
     usual = {"constraint": "automaton", "small_tokens": False, "finish": False}
     exact = take_replay(handlers, {**asked, **usual})["drawn"]
     assert not exact["narrows"]
-    assert exact["pictures"]["together"] != made["pictures"]["together"]
+    assert exact["flags"] != made["flags"]
 
 
-def counted(pictures: list[dict[str, Any]], of: str) -> int:
-    """The tokens in the picture of a step; the end of the text is not one of a picture's."""
-    (picture,) = [one for one in pictures if of in one["of"]]
-    edges: int = sum(picture["edges"][int(edge)]["count"] for edge in picture["parts"])
-    state = next(one for one in picture["states"] if one["id"] == picture["current"])
-    return edges + ("final" in state["kinds"])
+def counted(made: dict[str, Any], of: str) -> int:
+    """The tokens of the flags of a step, and the end of the text, which has none."""
+    (flags,) = [one for one in made["flags"] if of in one["of"]]
+    (picture,) = made["pictures"]["together"]
+    here = picture["where"].get(flags["state"], "")
+    ends = any(f"state-{s['id']}" == here and "final" in s["kinds"] for s in picture["states"])
+    tokens: int = sum(flag["tokens"] for flag in flags["flags"])
+    return tokens + ends
 
 
-def test_steps_share_a_picture_where_they_look_the_same_and_few_have_one(
+def test_steps_share_flags_where_they_look_the_same_and_few_have_some(
     handlers: Handlers,
 ) -> None:
     run: list[tuple[bytes | None, list[bytes | None]]] = [(b"a", [])] * 40
-    made = drawn(handlers, {"text": "a*b", "notation": "regex"}, run)["pictures"]["together"]
-    assert [one["of"] for one in made] == [[one["current"]] for one in made]
+    made = drawn(handlers, {"text": "a*b", "notation": "regex"}, run)["flags"]
+    assert [one["of"] for one in made] == [[one["state"]] for one in made]
     assert len(made) == 1
     letters = "abcdefghijklmnopqrstuvwxyz"
     apart: list[tuple[bytes | None, list[bytes | None]]] = [(x.encode(), []) for x in letters]
     nests = {"text": f'start ::= "{letters}" start "." | "!";', "notation": "kbnf"}
     long = drawn(handlers, nests, apart)
-    assert len(long["pictures"]["together"]) == MAX_PICTURES
+    assert len(long["flags"]) == MAX_PICTURES
+    assert len(long["pictures"]["together"]) == 1
 
 
 @pytest.mark.slow
@@ -152,8 +153,8 @@ def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
     steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
     parts = drawn(handlers, sent, taken(steps))["pictures"]["characters"]
-    assert parts[0]["folded"]
-    assert len(parts) > 1
+    assert any(edge["inside"] for edge in parts[0]["edges"])
+    assert len(parts) == 1, "the machine has one layout"
     for step in steps:
         name = step["path"]["characters"][0][0]
         state = parts[0]["names"].get(name, name)

@@ -59,6 +59,12 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
     assert request.max_tokens == MAX_RUN_TOKENS
     assert request.sampling.temperature == 0
     assert request.sampling.seed == 1
+    stages = {"top_k": 2.7, "top_p": 7, "min_p": -1, "repetition_penalty": 0}
+    sampling = RunRequest.of({"text": "a", **stages}).sampling
+    assert (sampling.top_k, sampling.top_p, sampling.min_p) == (2, 1, 0)
+    assert sampling.repetition_penalty == 0.1
+    unset = RunRequest.of({"text": "a", **dict.fromkeys(stages)}).sampling
+    assert unset == RunRequest.of({"text": "a"}).sampling
 
 
 @pytest.mark.parametrize(
@@ -66,6 +72,8 @@ def test_the_numbers_of_a_run_are_held_within_bounds() -> None:
     [
         {"temperature": "hot"},
         {"temperature": float("nan")},
+        {"top_k": "all"},
+        {"min_p": [0.1]},
         {"seed": True},
         {"max_tokens": None},
         {"prefix": "abc"},

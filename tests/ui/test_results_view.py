@@ -92,7 +92,7 @@ def test_rows_are_sent_in_pages(handlers: Handlers, about: Any) -> None:
 
 def test_a_row_has_its_grammar_and_its_tokens(handlers: Handlers, about: Any) -> None:
     row = ask(handlers, "results_row", file=about["file"], n=4)
-    grammar = {"text": LONG, "notation": "json_schema", "start": "start", "style": ""}
+    grammar = {"text": LONG, "notation": "json_schema", "start": "start", "options": {}}
     assert row["grammar"] == {**grammar, "prompt": "number 3: "}
     assert row["tokens"] == [3]
     assert {"name": "grammar", "value": LONG} in row["values"]

@@ -25,7 +25,7 @@ console.log(JSON.stringify([run.kind, run.cursor.kind, selectedIn(run), isIdle(r
 
 SELECT = {"type": "select", "index": 4}
 NEXT = {"type": "select next"}
-TAKE, TAKEN = {"type": "take", "request": 1}, {"type": "taken", "request": 1}
+TAKE, TAKEN = {"type": "take"}, {"type": "taken"}
 PLAY, FINISH = {"type": "play", "before": 3, "time": 0}, {"type": "finish"}
 
 
@@ -39,7 +39,6 @@ PLAY, FINISH = {"type": "play", "before": 3, "time": 0}, {"type": "finish"}
         ([NEXT, TAKE], "taking", "next", -1, "a request moves no cursor"),
         ([NEXT, TAKE, SELECT], "taking", "token", 4, "tokens are selected while one is requested"),
         ([NEXT, TAKE, TAKEN], "idle", "next", -1, "the answer ends the request"),
-        ([TAKE, {"type": "taken", "request": 2}], "taking", "none", -1, "of another request"),
         ([NEXT, PLAY], "running", "none", -1, "the next token is about to be written"),
         ([SELECT, PLAY], "running", "token", 4, "a selected token stays"),
         ([PLAY, NEXT], "running", "none", -1, "there is no next token during a run"),

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -11,9 +13,10 @@ from tests.ui.toy import Paced, toy_room, toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.requests import RunRequest
-from workbench.app.ui.runs import run_records, text_facts
+from workbench.app.ui.runs import run_records, take_token, text_facts
 from workbench.app.ui.streams import WORDS, token_record
 from workbench.base.errors import ModelError
+from workbench.base.limits import check_time_budget
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
 
@@ -146,6 +149,31 @@ def test_a_run_is_stopped_by_its_name(handlers: Handlers) -> None:
     assert not handlers.stop({"run": 5})["ok"]
 
 
+def test_a_run_is_stopped_while_its_constraint_is_computed(
+    handlers: Handlers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checks: list[int] = []
+    run = {**PERSON, "run": "computing"}
+
+    def endless(*_: object) -> None:
+        while True:
+            checks.append(1)
+            check_time_budget()
+
+    monkeypatch.setattr(handlers, "compiled", endless)
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(records, handlers, run)
+        while not checks:
+            time.sleep(0.001)
+        assert handlers.stop({"run": "other"})["ok"]
+        assert handlers.stop({"run": ""})["ok"]
+        assert not ended.done()
+        assert handlers.stop({"run": "computing"})["ok"]
+        assert ended.result(20)[-1]["reason"] == "stopped"
+    # it was stopped before it began
+    assert records(handlers, run)[-1]["reason"] == "stopped"
+
+
 def test_a_fault_of_ours_reaches_the_page_too() -> None:
     def broken(_: str) -> Any:
         raise RuntimeError("unforeseen")
@@ -190,20 +218,20 @@ def test_a_regex_whose_automaton_explodes_runs_all_the_same(handlers: Handlers) 
 
 POINT = "@dataclass\nclass Point:\n    shape: Literal['a', 'b']\n    there: bool\n"
 
-#   notation, text, style                                   the value of the text
+#   notation, text, options                                 the value of the text
 VALUES = [
-    ("json_schema", '{"const": ["a", null]}', "compact",      {"['a', None]"}),
-    ("dataclass",   POINT,                  "",             {f"Point(shape='{c}', there={b})" for c in "ab" for b in (True, False)}),
-    ("regex",       "[ab]",                 "",             {None}),
+    ("json_schema", '{"const": ["a", null]}', {"whitespace": "compact"}, {"['a', None]"}),
+    ("dataclass",   POINT,                  {},             {f"Point(shape='{c}', there={b})" for c in "ab" for b in (True, False)}),
+    ("regex",       "[ab]",                 {},             {None}),
 ]  # fmt: skip
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("notation", "text", "style", "values"), VALUES)
+@pytest.mark.parametrize(("notation", "text", "options", "values"), VALUES)
 def test_value_of_an_accepted_text(
-    handlers: Handlers, notation: str, text: str, style: str, values: set[str | None]
+    handlers: Handlers, notation: str, text: str, options: dict[str, str], values: set[str | None]
 ) -> None:
-    end = records(handlers, {"text": text, "notation": notation, "style": style})[-1]
+    end = records(handlers, {"text": text, "notation": notation, "options": options})[-1]
     assert end["good"]
     assert end.get("value") in values
     cut = records(handlers, {"text": text + " ", "notation": notation, "max_tokens": 1})[-1]
@@ -230,3 +258,33 @@ def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
     constraint = wb.compile(compiled.readable(), model.vocabulary)
     facts = text_facts(model, compiled, request, constraint, taken, StopReason.ACCEPTED)
     assert (facts["proper"] is not None) == reported
+
+
+def test_steps_have_every_stage_of_sampling(handlers: Handlers) -> None:
+    stages = {"top_k": 3, "min_p": 0.05, "repetition_penalty": 1.5, "temperature": 0.8}
+    sent = {**PERSON, **stages}
+    names = ["model", "repetition penalty", "mask", "temperature", "top-k", "min-p"]
+    steps = [record for record in records(handlers, sent) if record["k"] == "step"]
+    for step in steps:
+        assert step["stages"] == names
+        for candidate in (*step["wanted"], *step["may"]):
+            shares = candidate["after_stages"]
+            assert len(shares) == len(names)
+            assert shares[0] == pytest.approx(candidate["before"], rel=1e-3, abs=1e-9)
+            assert (shares[2] > 0) == candidate["ok"] or candidate["before"] == 0
+        drawn = [each["after_stages"][-1] for each in step["may"]]
+        assert sum(drawn) == pytest.approx(1, abs=2e-3), "at most three tokens are drawn from"
+        assert step["after_stages"][-1] > 0
+    prefix = [step["id"] for step in steps[:2]]
+    answer = take_token(handlers, {**sent, "prefix": prefix})
+    assert answer["step"]["id"] == steps[2]["id"]
+    assert answer["step"]["after_stages"] == steps[2]["after_stages"]
+    assert answer["next"]["stages"] == names
+    assert "after_stages" in answer["next"]["may"][0]
+
+
+def test_the_mask_alone_has_no_table_of_stages(handlers: Handlers) -> None:
+    for settings in ({"temperature": 1}, {"temperature": 0, "top_k": 3}):
+        for step in records(handlers, {**PERSON, **settings}):
+            assert "stages" not in step
+            assert "after_stages" not in step

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import about_edge, about_state, find_states
+from workbench.app.ui.picture_view import about_edge, find_states
+from workbench.app.ui.state_view import about_state
 
 LIST = "start ::= '[' (item (', ' item)*)? ']'; item ::= #'[0-9]{1,3}' | start;"
 NESTED = {"text": LIST, "notation": "kbnf"}
@@ -30,25 +31,47 @@ def test_the_first_state_of_a_rule_is_reached_by_its_call(handlers: Handlers) ->
     assert reported["places"]
 
 
+def test_what_is_read_after_returning_is_told_apart(handlers: Handlers) -> None:
+    """An expression in parentheses: what a state reads itself, and what its callers read."""
+    text = "start ::= sum; sum ::= atom (#'[+-]' atom)*; atom ::= 'x' | '(' sum ')';"
+    sent = {"text": text, "notation": "kbnf", "tab": "stack"}
+    drawn = handlers.draw(sent)
+    ends = {
+        state["rule"]: about_state(handlers, {**sent, "state": state["id"]})
+        for state in drawn["states"]
+        if "final" in state["kinds"]
+    }
+    reported = {rule: (each["reads"], each["returns"]) for rule, each in ends.items()}
+    assert reported == {
+        "start": ("", ""),
+        "sum": ("[+\\-]", "`)`"),
+        "atom": ("", "`)` `+` or `-`"),
+    }
+    assert ends["atom"]["places"] == []
+    assert [place["what"] for place in ends["sum"]["places"]] == ["[+-]"]
+
+
 def test_error_a_state_there_is_not(handlers: Handlers) -> None:
     assert about_state(handlers, {**TIME, "tab": "tokens", "state": "999"})["ok"] is False
+    assert about_state(handlers, {**TIME, "tab": "characters", "state": "999"})["ok"] is False
+    assert about_state(handlers, {**NESTED, "tab": "rules", "state": "999"})["ok"] is False
+    assert about_state(handlers, {**NESTED, "tab": "stack", "state": "999999999"})["ok"] is False
     assert about_state(handlers, {**TIME, "tab": "characters", "state": "x y"})["ok"]
     assert about_state(handlers, {"text": "[", "notation": "regex", "state": "0"})["ok"] is False
 
 
 def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
-    sent = {**TIME, "tab": "tokens"}
-    drawn = handlers.draw(sent)
-    assert drawn["parts"]
-    for number, parts in drawn["parts"].items():
-        reported = about_edge(handlers, {**sent, "parts": parts})
-        assert reported["count"] == drawn["edges"][int(number)]["count"]
+    sent = {**TIME, "tab": "together"}
+    segments = [each for flag in handlers.flags(sent)["flags"] for each in flag["segments"]]
+    assert segments
+    for segment in segments:
+        reported = about_edge(handlers, {**sent, "parts": segment["parts"]})
+        assert reported["count"] == segment["edge"]["count"]
         assert len(reported["tokens"]) == reported["count"]
-    assert about_edge(handlers, {**sent, "source": "77", "target": "0"})["ok"] is False
-    for tab in ("characters", "rules", "stack"):
-        refused = about_edge(handlers, {**TIME, "tab": tab, "parts": [0]})
-        assert not refused["ok"]
-        assert refused["why"]
+    assert not about_edge(handlers, {**TIME, "tab": "tokens", "source": "77", "target": "0"})["ok"]
+    refused = about_edge(handlers, {**sent, "parts": [99]})
+    assert not refused["ok"]
+    assert refused["why"]
 
 
 @pytest.mark.parametrize(

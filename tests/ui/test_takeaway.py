@@ -57,7 +57,7 @@ def test_a_finite_machine_for_openfst(handlers: Handlers, machine: str) -> None:
 
 #   request                                                         reported
 WRONG = [
-    ({**NESTED, "machine": "tokens", "form": "fst"},                "only the finite machines"),
+    ({**NESTED, "machine": "tokens", "form": "fst"},                "read with a stack"),
     ({**NESTED, "machine": "characters", "form": "json"},           "need a stack"),
     ({**PLAIN, "machine": "engine", "form": "json"},                "expected one of characters"),
     ({**PLAIN, "machine": "tokens", "form": "exe"},                 "expected one of json, fst"),

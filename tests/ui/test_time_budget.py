@@ -14,7 +14,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page import QUESTIONS, answered
 from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.decoding.model import Logits, ToyModel
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -62,6 +62,24 @@ def test_forward_passes_are_not_part_of_the_budget() -> None:
         assert isinstance(answer, dict)
         assert answer["ok"], answer
         assert not answer.get("failed"), answer
+
+
+@pytest.mark.slow
+def test_a_picture_of_many_edges_ends_with_the_seconds_of_its_request() -> None:
+    """Every rule of these may be left out, so an edge leads from each state to all later ones."""
+    names = [f"n{i}" for i in range(200)]
+    rules = "".join(
+        f"{one} ::= {other}? 'a'?;\n"
+        for one, other in zip(names, names[1:] + names[:1], strict=True)
+    )
+    sent = {"text": f"start ::= {' '.join(names)};\n{rules}", "notation": "kbnf"}
+    handlers = Handlers(toy_room())
+    assert handlers.compile(sent)["ok"]
+    began = time.thread_time()
+    with time_budget(0.5):
+        answer = handlers.draw({**sent, "tab": "together"})
+    assert answer["why"].startswith("needs more than 0.5 seconds")
+    assert time.thread_time() - began < 5  # the layout alone takes more than a minute
 
 
 def test_error_a_machine_of_rules_that_takes_too_long_names_railroad(

@@ -57,8 +57,7 @@ def test_no_path_reads_a_text_outside_the_language() -> None:
 def test_paths_end_where_the_runner_does(name: str) -> None:
     example = load_gallery()[name]
     compiled = compile_text(example.text, Notation(str(example.notation)), example.start)
-    assert compiled.grammar is not None
-    network = compiled.grammar.rules
+    network = compiled.accepting.rules
     runner = Runner(network)
     for text in example.accepts:
         here, data = runner.initial, text.encode()

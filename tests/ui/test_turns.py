@@ -179,6 +179,13 @@ def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
     last = take_token(short, {**sent, "prefix": taken[:2]})
     assert last["step"] is not None
     assert last["next"]["reason"] == "model full"
+    # a prompt of that length is read, a longer one is an error
+    full = list(run_records(short, {**sent, "prompt": "1234", "max_tokens": 9}))
+    assert [record["k"] for record in full][-2:] == ["step", "stop"]
+    told = "the prompt has 5 tokens; this model reads 4"
+    asked = {**sent, "prompt": "12345"}
+    assert list(run_records(short, {**asked, "max_tokens": 9}))[-1]["message"] == told
+    assert turn(short, asked)["why"].startswith(told)
     # a smaller budget is the run's own
     assert list(run_records(short, {**sent, "max_tokens": 2}))[-1]["reason"] == "token budget"
 

@@ -36,8 +36,16 @@ from workbench.app.ui.lesson_view import (
     lesson_list,
 )
 from workbench.app.ui.page_files import about, release
-from workbench.app.ui.picture_view import about_edge, about_state, draw_parse_tree, find_states
-from workbench.app.ui.runs import find_tokens, missed_lines, run_records, take_token, turn
+from workbench.app.ui.picture_view import about_edge, draw_parse_tree, find_states
+from workbench.app.ui.runs import (
+    find_tokens,
+    missed_lines,
+    read_text,
+    run_records,
+    take_token,
+    turn,
+)
+from workbench.app.ui.state_view import about_state
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.app.ui.wire_declarations import DECLARATIONS, declarations, fields
 from workbench.drawing.drawable import Machine
@@ -162,6 +170,8 @@ QUESTIONS = [
     ("run", "turn", turn, {"prompt": "x"}),
     ("run", "take_token", take_token, {"prompt": "x"}),
     ("run", "find_tokens", find_tokens, {"prompt": "x", "query": "1"}),
+    ("run", "read_text", read_text, {"prompt": "x", "read": "12:3x", "temperature": 1}),
+    ("run", "read_text", read_text, {"prompt": "x", "read": "12:30", "top_k": 3}),
     ("run", "missed_lines", missed_lines, {"run": "?", "from": 0}),
     ("run", "stop_run", Handlers.stop, {"run": "?"}),
     ("compare", "distribution", distribution, {"prompts": ["x"], "methods": ["automaton"]}),

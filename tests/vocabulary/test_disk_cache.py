@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 import zlib
 from pathlib import Path
@@ -15,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from workbench.base import private_files
 from workbench.base.resources import cache_folder
 from workbench.vocabulary import disk_cache
 from workbench.vocabulary.trie import Trie
@@ -27,14 +30,24 @@ DAMAGED = [
     b"\n",
     b"[]\n",
     b'{"byte": 1}\n',
-    b'{"byte": ["|u1", [5], 0]}\n.....',
-    b'{"byte": ["|u1", [-1], 0, 0]}\n',
-    b'{"byte": ["|u1", [5], -9, 0]}\n.....',
-    b'{"byte": ["|u1", [99], 0, 0]}\n.....',
-    b'{"byte": ["|u1", [5], 0, 0]}\n.....',
-    b'{"byte": ["|u1", [5], 0, %d]}\n.....' % zlib.crc32(b"....."),
-    b'{"byte": ["|O", [1], 0, %d]}\n........' % zlib.crc32(b"........"),
-    b'{"byte": ["nonsense", [1], 0, 0]}\n........',
+    b'{"file": 1}\n',
+    b'{"file": NAME}\n',
+    b'{"file": NAME, "arrays": []}\n',
+    b'{"file": "trie-1-x.arrays", "arrays": {}}\n',
+    b'{"file": NAME, "arrays": {}}\n',
+    *(
+        b'{"file": NAME, "arrays": {"byte": %s}}\n%s' % (array, data)
+        for array, data in (
+            (b'["|u1", [5], 0]', b"....."),
+            (b'["|u1", [-1], 0, 0]', b""),
+            (b'["|u1", [5], -9, 0]', b"....."),
+            (b'["|u1", [99], 0, 0]', b"....."),
+            (b'["|u1", [5], 0, 0]', b"....."),
+            (b'["|u1", [5], 0, %d]' % zlib.crc32(b"....."), b"....."),
+            (b'["|O", [1], 0, %d]' % zlib.crc32(b"........"), b"........"),
+            (b'["nonsense", [1], 0, 0]', b"........"),
+        )
+    ),
     b"\xff\xfe\n",
 ]
 
@@ -76,7 +89,7 @@ def test_a_damaged_file_is_replaced(home: Path, damage: bytes) -> None:
     made = disk_cache.trie_of(TOKENS)
     file = next(home.iterdir())
     whole = file.read_bytes()
-    file.write_bytes(damage)
+    file.write_bytes(damage.replace(b"NAME", b'"%s"' % file.name.encode()))
     assert same(disk_cache.trie_of(TOKENS), made)
     assert len(file.read_bytes()) == len(whole)
     file.write_bytes(whole[: len(whole) // 2])
@@ -99,6 +112,57 @@ def test_a_changed_byte_is_noticed_logged_and_the_file_replaced(
         assert file.read_bytes() == whole
         (line,) = caplog.messages
         assert line == f"{file.name} cannot be read and is made again: its checksum differs"
+
+
+def test_the_file_of_another_vocabulary_is_not_used(
+    home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = disk_cache.trie_of(TOKENS)
+    file = next(home.iterdir())
+    other = [*TOKENS[1:], None]
+    disk_cache.trie_of(other)
+    (copy,) = set(home.iterdir()) - {file}
+    copy.write_bytes(file.read_bytes())
+    found = disk_cache.trie_of(other)
+    assert same(found, Trie.of(other))
+    assert not same(found, made)
+    assert [
+        line.endswith(f"is made again: it is a copy of {file.name}") for line in caplog.messages
+    ] == [True]
+
+
+ROOT_ONLY = pytest.mark.skipif(
+    not hasattr(os, "getuid") or os.getuid() != 0, reason="only root gives files to another user"
+)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have access lists there")
+@pytest.mark.parametrize("opened", ["mode", "group", pytest.param("owner", marks=ROOT_ONLY)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_file_that_others_may_write_is_not_read(
+    home: Path, opened: str, whole: bool, caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(tempfile, "tempdir", str(home.parent / "temporary"))
+    (home.parent / "temporary").mkdir()
+    made = disk_cache.trie_of(TOKENS)
+    file = next(home.iterdir())
+    prepared = {name: getattr(made, name) for name in FIELDS} | {"height": np.array(made.height)}
+    prepared["token_ids"] = np.zeros_like(made.token_ids)
+    with file.open("wb") as opened_file:
+        disk_cache._put(opened_file, prepared, file.name)
+    assert not same(disk_cache.trie_of(TOKENS), made), "it is read where nobody else may write"
+    changed = home if whole else file
+    if opened == "owner":
+        os.chown(changed, 65534, 65534)
+    else:
+        changed.chmod(0o777 if opened == "mode" else 0o770)
+        monkeypatch.setattr(private_files, "_is_own_group", lambda _: False)
+    for _ in range(2):
+        assert same(disk_cache.trie_of(TOKENS), made)
+    reason = "belongs to another user" if opened == "owner" else "can be written by other users"
+    (line,) = [line for line in caplog.messages if str(changed) in line]
+    assert reason in line
 
 
 FULL_DISK = """
@@ -140,7 +204,7 @@ def test_inconsistent_arrays_are_not_used(home: Path) -> None:
         ("height", np.array("x")),
     ):
         with file.open("wb") as opened:
-            disk_cache._put(opened, arrays | {name: wrong})
+            disk_cache._put(opened, arrays | {name: wrong}, file.name)
         assert same(disk_cache.trie_of(TOKENS), made), name
 
 

@@ -89,8 +89,9 @@ def test_a_vocabulary_is_the_same_when_remembered(
         assert getattr(made.tokenizer, field) == getattr(read.tokenizer, field), field
     np.testing.assert_array_equal(made.tokenizer.ranks, read.tokenizer.ranks)
     (file,) = (tmp_path / "grammar-workbench").iterdir()
+    damaged: disk_cache.Arrays = {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)}
     with file.open("wb") as opened:
-        disk_cache._put(opened, {"text": np.zeros(3, np.uint8), "lengths": np.ones(9, np.int32)})
+        disk_cache._put(opened, damaged, file.name)
     assert mistral.mistral_vocabulary(name).tokens == made.tokens
 
 

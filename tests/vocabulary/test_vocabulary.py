@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.base.errors import TokenNotAllowed, VocabularyError
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.compile import compile
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
@@ -63,17 +63,17 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
     ("make", "message"),
     [
         (made([]), "at least one token"),
-        (made(["a"]), "expected tokens as byte strings, not 'a'"),
+        (made(["a"]), "expected a sequence of bytes or None as 'tokens'"),
         (made([b"a"], end=1), "special token id 1 is not below 1"),
-        (made([b"a"], end="a"), "special token id 'a' is not below 1"),
+        (made([b"a"], end="a"), "or None as 'end', not str: 'a'"),
         (made([b"a"], end=(0, 1)), "special token id 1 is not below 1"),
-        (made([b"a"], merges=["a a"]), "as a pair of tokens, not 'a a'"),
+        (made([b"a"], merges=["a a"]), "of sequences or None as 'merges'"),
         (made([b"a"], merges=[(0, 0)]), r"as a pair of tokens, not \(0, 0\)"),
         (made([b"a"], merges=[(b"a",)]), "as a pair of tokens"),
     ],
 )
 def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
-    with pytest.raises(VocabularyError, match=message):
+    with pytest.raises(WorkbenchError, match=message):
         make()
 
 

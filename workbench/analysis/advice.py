@@ -12,22 +12,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
-from workbench.analysis.conflicts import collision_advice, conflicts
+from workbench.analysis.conflicts import added_rules, collision_advice, conflicts
 from workbench.analysis.lint_checks import (
     CheapLoop,
     cheap_loops,
     cheap_regex_loops,
+    in_time,
     literals_and_sets,
     redundant_advice,
     redundant_regex_advice,
     unspellable_advice,
 )
-from workbench.automata.build import regex_machine
+from workbench.analysis.no_text import matches_a_text, slashes_advice, unmatched_advice
 from workbench.automata.graphs import reachable
+from workbench.base.arguments import Between, checked
 from workbench.base.errors import VERY_SIMILAR, Advice, LimitError, nearest
-from workbench.base.limits import LIMITS, Limits, time_budget
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
@@ -39,6 +42,7 @@ from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
     Pattern,
+    Repetition,
     Rule,
     Stop,
     calls,
@@ -48,13 +52,11 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.ranges import difference
 from workbench.syntax.regex.extensions import EXTENSIONS, label_of
 from workbench.syntax.regex.tree import (
-    Bytes,
     Characters,
     Extension,
     Group,
     Kind,
     Regex,
-    asserted,
     walk,
 )
 from workbench.syntax.regex.unicode_sets import python_class, rust_class
@@ -62,47 +64,38 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
-    """The advice on the tree of a grammar that can be built, in the order of the text."""
+    """The advice on the tree of a grammar that can be built, in the order of the text.
+
+    What a ``time_budget`` allows: all of it for grammars of fewer than about 10,000 rules.
+    """
+    return _sorted(list(in_time(_tree_advice(tree, start))))
+
+
+def _tree_advice(tree: GrammarTree, start: str) -> Iterator[Advice]:
     rules = gathered(tree)
-    used = _used(rules, start)
-    found = [*_unused(tree, start, used), *_unproductive(tree, rules, used)]
+    used = _used(rules, [start])
+    yield from _unused(tree, start, used)
+    yield from _unproductive(tree, rules, used)
     for rule in tree.rules:
+        check_time_budget()
         if rule.name in used:
-            found += _nullable(rule.body)
+            yield from _nullable(rule.body)
     patterns = (part for rule in tree.rules for part in terminals(rule.body))
     regexes = (part.regex for part in patterns if isinstance(part, Pattern))
-    found += misspelt_extensions(regexes, tree.source)
-    found += [_loop_advice(loop) for loop in cheap_loops(tree, rules, used)]
-    return _sorted(found)
+    yield from misspelt_extensions(regexes, tree.source)
+    yield from map(_loop_advice, cheap_loops(tree, rules, used))
 
 
 def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
     """The advice on a regex."""
-    unproductive = [_unproductive_part(part) for part in _unmatched(regex)]
     return _sorted(
         [
-            *unproductive,
+            *unmatched_advice(regex, source),
             *misspelt_extensions((regex,), source),
-            *_slashes(source),
+            *slashes_advice(source),
             *(_loop_advice(loop) for loop in cheap_regex_loops(regex, source.text)),
         ]
     )
-
-
-#: A regex as JavaScript writes it, with its flags.
-_IN_SLASHES = re.compile(r"/((?:[^/\\\n]|\\.)+)/([dgimsuvy]*)")
-
-
-def _slashes(source: Source) -> Iterator[Advice]:
-    """A note on slashes around a regex: here they are characters of the text, and flags are too."""
-    written = _IN_SLASHES.fullmatch(source.text)
-    if written is None:
-        return
-    kept = "".join(flag for flag in dict.fromkeys(written[2]) if flag in "ims")
-    meant = (f"(?{kept})" if kept else "") + written[1]
-    whole = Span(0, len(source.text))
-    message = "the slashes around the regex are characters of the text"
-    yield Advice(message, whole, "slashes", f"did you mean {shorten(meant, 60)!r}?", meant)
 
 
 def misspelt_extensions(regexes: Iterable[Regex], source: Source) -> Iterator[Advice]:
@@ -141,8 +134,35 @@ def conflict_advice(
 
 
 def ambiguity_advice(tree: GrammarTree, found: Ambiguity) -> Advice:
-    """The advice on an ambiguity, at its rule."""
-    return Advice(found.message, _name_span(tree, found.rule), "ambiguous", found.hint)
+    """The advice on an ambiguity, at its rule; rules that a parser has added are not named."""
+    added, span = added_rules(tree), _name_span(tree, found.rule)
+    if found.rule in added:
+        message = replace(found, rule=added[found.rule]).message
+        return Advice(message, span, "ambiguous", "let a text be split into copies in one way only")
+    hint = found.hint
+    if added:
+        hint = re.sub(rf"\b(?:{'|'.join(map(re.escape, added))})\b", "copies", hint)
+    return Advice(found.message, span, "ambiguous", hint)
+
+
+#: llama.cpp refuses a count from this one on.
+_MAX_LLAMA_COUNT = 2_000
+
+
+def count_advice(tree: GrammarTree) -> tuple[Advice, ...]:
+    """The counted repetitions of a GBNF grammar that llama.cpp refuses.
+
+    Source: llama.cpp, src/llama-grammar.cpp.
+    """
+    added = added_rules(tree)
+    spans = [rule.span for rule in tree.rules if rule.name in added]
+    for rule in tree.rules:
+        for node in walk(rule.body):
+            if isinstance(node, Repetition) and max(node.low, node.high or 0) >= _MAX_LLAMA_COUNT:
+                spans.append(node.span)
+    message = f"llama.cpp refuses a repetition of {_MAX_LLAMA_COUNT:,} times or more"
+    hint = "choose a smaller number, or * or +, if llama.cpp reads the grammar"
+    return tuple(Advice(message, span, "large_count", hint) for span in dict.fromkeys(spans))
 
 
 def _name_span(tree: GrammarTree, name: str) -> Span:
@@ -161,27 +181,41 @@ def _loop_advice(loop: CheapLoop) -> Advice:
 # -- unused rules ------------------------------------------------------------------------------
 
 
-def _used(rules: Mapping[str, Expression], start: str) -> frozenset[str]:
-    """The defined rules that the start symbol reaches, by calls and by ``except!``."""
-    if start not in rules:
-        return frozenset()
+def unused_advice(tree: GrammarTree, start: str, roots: Iterable[str]) -> Iterator[Advice]:
+    """The rules that none of some rules reaches; undefined names are left out."""
+    return _unused(tree, start, _used(gathered(tree), roots))
+
+
+def _used(rules: Mapping[str, Expression], roots: Iterable[str]) -> frozenset[str]:
+    """The defined rules that some rules reach, by calls and by ``except!``."""
 
     def called(name: str) -> Iterator[str]:
         return (call.name for call in referenced(rules[name]) if call.name in rules)
 
-    return frozenset(reachable([start], called))
+    return frozenset(reachable([name for name in roots if name in rules], called))
 
 
 def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
+    callers: dict[str, str] = {}
     for rule in tree.rules:
-        if rule.name not in used:
-            yield Advice(
-                f"the rule {rule.name!r} is never used",
-                rule.span,
-                "unreachable_rule",
-                f"delete it, or call it from a rule that {start!r} reaches",
-                "",
-            )
+        for call in referenced(rule.body):
+            if call.name != rule.name:
+                callers.setdefault(call.name, rule.name)
+    for rule in tree.rules:
+        if rule.name in used:
+            continue
+        message, hint = f"the rule {rule.name!r} is never used", "delete it"
+        caller = callers.get(rule.name)
+        if caller is not None:  # deleted alone, it would be missing there
+            message = f"the rule {rule.name!r} is used only where {start!r} never leads"
+            hint = f"delete it together with {caller!r}"
+        yield Advice(
+            message,
+            rule.span,
+            "unreachable_rule",
+            f"{hint}, or call it from a rule that {start!r} reaches",
+            "" if caller is None else None,
+        )
 
 
 # -- unproductive parts ------------------------------------------------------------------------
@@ -196,21 +230,32 @@ def _unproductive(
     """
     ends = least(rules, _derives)
     for rule in tree.rules:
+        check_time_budget()
         if rule.name not in used:
             continue
         if rule.name not in ends:
-            yield _unproductive_rule(rule)
+            yield _unproductive_rule(rule, rules, ends)
         else:
             yield from _unproductive_options(rule.body, ends)
 
 
-def _unproductive_rule(rule: Rule) -> Advice:
-    return Advice(
-        f"the rule {rule.name!r} never ends: no text can be derived from it",
-        rule.name_span,
-        "unproductive",
-        "give it an alternative that does not call it again",
-    )
+def _unproductive_rule(rule: Rule, rules: Mapping[str, Expression], ends: Set[str]) -> Advice:
+    """The advice on a rule from which no text can be derived; its cause is a cycle of calls."""
+
+    def unending(name: str) -> Iterator[str]:
+        called = calls(rules[name]) if name in rules else ()
+        return (call.name for call in called if call.name not in ends)
+
+    message = f"no text can be derived from the rule {rule.name!r}"
+    first = next(unending(rule.name), None)
+    if first is None:
+        hint = "give it an alternative that matches a text"
+    elif rule.name in reachable([*unending(rule.name)], unending):
+        message = f"the rule {rule.name!r} never ends: no text can be derived from it"
+        hint = "give it an alternative that does not call it again"
+    else:
+        hint = f"give {first!r} an alternative that has a text"
+    return Advice(message, rule.name_span, "unproductive", hint)
 
 
 def _unproductive_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
@@ -218,10 +263,10 @@ def _unproductive_options(expression: Expression, ends: Set[str]) -> Iterator[Ad
     if not _derives(expression, ends):
         culprit = next((c.name for c in calls(expression) if c.name not in ends), None)
         yield Advice(
-            "this never ends: no text can be derived from it, so it is left out",
+            "no text can be derived from this, so it is left out",
             expression.span,
             "unproductive",
-            f"give {culprit!r} an alternative that ends" if culprit else "delete it",
+            f"give {culprit!r} an alternative that has a text" if culprit else "delete it",
         )
         return
     for part in expression.children:
@@ -236,40 +281,7 @@ def _derives(expression: Expression, ends: Set[str]) -> bool:
 def _matches_something(terminal: Terminal) -> bool:
     if not isinstance(terminal, Pattern):
         return True
-    return terminal.stop is Stop.BEFORE_MATCH or _matches(terminal.regex)
-
-
-def _matches(regex: Regex) -> bool:
-    """Whether a regex matches any text."""
-    return holds(regex, _matches_leaf)
-
-
-def _matches_leaf(leaf: Regex) -> bool:
-    if asserted(leaf) is not None:
-        try:
-            return not regex_machine(leaf).is_empty
-        except LimitError:
-            return True
-    # another extension is taken to match: items that match nothing do not occur in practice
-    return not isinstance(leaf, Characters | Bytes) or bool(leaf.ranges)
-
-
-def _unmatched(regex: Regex) -> Iterator[Regex]:
-    """The outermost parts of a regex that match no text."""
-    if not _matches(regex):
-        yield regex
-        return
-    for part in regex.children:
-        yield from _unmatched(part)
-
-
-def _unproductive_part(part: Regex) -> Advice:
-    return Advice(
-        "this matches no text, so no text that needs it is accepted",
-        part.span,
-        "unproductive",
-        "delete it, or add a character to its set",
-    )
+    return terminal.stop is Stop.BEFORE_MATCH or matches_a_text(terminal.regex)
 
 
 # -- nullable regexes in complements and first matches --------------------------------------------
@@ -391,11 +403,18 @@ def tree_advice(grammar: Grammar) -> tuple[Advice, ...]:
     """The advice found in the tree of a grammar without a machine, in milliseconds."""
     if grammar.tree is None:
         return regex_advice(grammar.regex, grammar.source) if grammar.regex else ()
-    of_rules = () if grammar.is_generated else advice(grammar.tree, grammar.start)
+    with time_budget(grammar.limits.seconds):
+        of_rules = () if grammar.is_generated else advice(grammar.tree, grammar.start)
     return (*grammar.notes, *of_rules)
 
 
-def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, *, seconds: float = 1.0) -> Lint:
+@checked
+def lint(
+    grammar: Grammar,
+    vocabulary: Vocabulary | None = None,
+    *,
+    seconds: Annotated[float, Between(0)] = 1.0,
+) -> Lint:
     """All advice on a grammar; each is certain, and optional: the grammar works unchanged.
 
     ``vocabulary``  that of the model that generates; with it, characters that its tokens cannot
@@ -409,15 +428,18 @@ def lint(grammar: Grammar, vocabulary: Vocabulary | None = None, *, seconds: flo
 
 
 def _linted(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float) -> Lint:
-    limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
+    limits = grammar.limits.per_stage(_MAX_SECONDS)
     found = [*tree_advice(grammar)]
     if vocabulary is not None:
         found += unspellable_advice(grammar, vocabulary)
     if grammar.notation is Notation.LARK and grammar.tree is not None:
         found += collision_advice(grammar.tree, grammar.start, limits)
+    if grammar.notation is Notation.GBNF and grammar.tree is not None:
+        found += count_advice(grammar.tree)
     if grammar.is_generated:
         return Lint(tuple(sorted(found, key=_order)))  # its rules are generated
-    sets = (piece for piece in literals_and_sets(grammar) if isinstance(piece, Characters))
+    literals = in_time(literals_and_sets(grammar))
+    sets = (piece for piece in literals if isinstance(piece, Characters))
     in_quotes = grammar.notation is Notation.KBNF
     found += unicode_class_advice(sets, grammar.source, in_quotes=in_quotes)
     found += _machine_advice(grammar, limits)

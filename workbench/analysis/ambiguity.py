@@ -7,17 +7,19 @@ pieces are tried first, as long as the limits allow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 
 import numpy as np
 
 from workbench.analysis.parse_forest import Forest, Symbols
-from workbench.analysis.parse_trees import PlainLabels, two_trees
+from workbench.analysis.parse_trees import NodeKind, ParseNode, PlainLabels, two_trees
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.source import Source, Span
+from workbench.base.visible_text import shorten
 from workbench.pushdown.cfg import Cfg, terminals
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner, Situation
@@ -31,14 +33,90 @@ def derivations(symbols: Symbols, rule: str, text: bytes, limits: Limits = LIMIT
     return Forest(symbols, rule, text, limits, unfinished=False)
 
 
-def readings(forest: Forest, rule: str) -> tuple[str, ...]:
-    """Two derivations of an ambiguous text, in brackets by rule; fewer if they look alike."""
+def readings(forest: Forest, rule: str, source: Source) -> tuple[str, ...]:
+    """How two derivations of an ambiguous text differ; empty if that takes too long to find.
+
+    In brackets by rule; where these are equal, by the pieces of the grammar that read the text.
+    """
     try:
         first, second, _ = two_trees(forest, PlainLabels(), rule)
     except LimitError:
         return ()  # that there are two derivations is proven already
-    found = dict.fromkeys(tree.bracketed() for tree in (first, second) if tree is not None)
-    return tuple(found)
+    assert second is not None, "an ambiguous text has two trees"
+    brackets = first.bracketed(), second.bracketed()
+    return brackets if brackets[0] != brackets[1] else different_pieces(first, second, source)
+
+
+def different_pieces(first: ParseNode, second: ParseNode, source: Source) -> tuple[str, ...]:
+    """How the first part that two trees do not derive in the same way is read in each of them.
+
+    Empty if no piece of the source tells them apart.
+    """
+    while (rows := (_row(first), _row(second)))[0] == rows[1]:
+        pairs = zip(first.children, second.children, strict=True)
+        different = next((pair for pair in pairs if _shape(pair[0]) != _shape(pair[1])), None)
+        if different is None:
+            return ()
+        first, second = different
+    if first.kind is NodeKind.REPETITION:
+        copies = [[child.text for child in node.children] for node in (first, second)]
+        if copies[0] != copies[1]:
+            piece = _piece(first, source)
+            return tuple(
+                f"{piece} reads the cop{'y' if len(texts) == 1 else 'ies'} {_listed(texts)}"
+                for texts in copies
+            )
+    same = _common(rows[0], rows[1])
+    ends = _common(rows[0][same:][::-1], rows[1][same:][::-1])
+    parts = [node.children[same : len(node.children) - ends] for node in (first, second)]
+    for placed in (False, True):
+        sides = tuple(_reading(part, source, placed=placed) for part in parts)
+        if sides[0] != sides[1]:
+            return sides
+    return ()
+
+
+def _reading(parts: Sequence[ParseNode], source: Source, *, placed: bool) -> str:
+    """Which pieces of the grammar read which texts; ``placed`` adds the positions of the pieces."""
+    texts = [part for part in parts if part.text] or parts
+    return (
+        " and ".join(
+            f"{_piece(part, source, placed=placed)} reads {_listed([part.text])}" for part in texts
+        )
+        or "nothing is read"
+    )
+
+
+def _piece(node: ParseNode, source: Source, *, placed: bool = False) -> str:
+    written = " ".join(source.text[node.source.start : node.source.end].split())
+    shown = shorten(written, _PIECE_WIDTH)
+    if not placed:
+        return shown
+    line, column = source.position(node.source.start)
+    return f"{shown} (line {line}, column {column})"
+
+
+def _listed(texts: Sequence[bytes]) -> str:
+    quoted = [repr(t.decode("utf-8", "backslashreplace")) if t else "nothing" for t in texts]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _row(node: ParseNode) -> list[tuple[NodeKind, Span, Span]]:
+    return [(child.kind, child.source, child.bytes) for child in node.children]
+
+
+def _shape(node: ParseNode) -> list[tuple[int, NodeKind, Span, Span]]:
+    return [(depth, each.kind, each.source, each.bytes) for depth, each in node.walk()]
+
+
+def _common(one: Sequence[object], other: Sequence[object]) -> int:
+    """The length of the longest common prefix."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
+
+
+#: The most characters that a hint shows of a piece of the grammar.
+_PIECE_WIDTH = 40
 
 
 def literals(expression: Expression) -> Iterator[bytes]:
@@ -59,8 +137,8 @@ class Ambiguity:
 
     rule: str
     text: bytes
-    #: The two derivations, in brackets by rule: ``start(start(a) + start(a + a))``; fewer if they
-    #: look alike or take too long to find.
+    #: The two derivations, in brackets by rule: ``start(start(a) + start(a + a))``, or the pieces
+    #: of the grammar by which they differ; empty if they take too long to find.
     readings: tuple[str, ...]
 
     @property
@@ -75,10 +153,10 @@ class Ambiguity:
 
     @property
     def hint(self) -> str:
-        """The two derivations, or how to fix the ambiguity."""
-        if len(self.readings) == 2:
+        """The two derivations."""
+        if self.readings:
             return f"either {self.readings[0]} or {self.readings[1]}"
-        return "two of its alternatives match it; delete one of them"
+        return "the engine follows both; lint found no short description of the two"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,28 +182,27 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> AmbiguitySea
     Source: breadth-first, as in bounded ambiguity checking (Axelsson, Heljanko & Lange
             2008), by counting instead of SAT.
     """
-    work = limits.begun() if limits.began is None else limits
+    work = limits.begun() if limits.shared_clock is None else limits
     clock, pieces = work.clock(), _pieces(cfg)
     tried = 0
     symbols = Symbols.of_cfg(cfg)
-    runners = [Runner(replace(rules, start=rule), work) for rule in range(len(rules.names))]
+    runner, queue = Runner(rules, work), _Queue()
     count = 0
-    queue = _Queue()
-    for rule, runner in enumerate(runners):
-        queue.push(0, rule, b"", runner.initial)
     try:
+        for rule, initial in enumerate(rules.initials):
+            queue.push(0, rule, b"", runner.begun_in(initial))
         while queue and len(queue.pushed) <= _MAX_QUEUED:
             clock.check()
             count, rule, text, here = queue.pop()
-            if runners[rule].is_final(here):
+            if runner.is_final(here):
                 name = rules.names[rule]
                 forest = derivations(symbols, name, text, work)
                 if forest.count() > 1:
-                    found = Ambiguity(name, text, readings(forest, name))
+                    found = Ambiguity(name, text, readings(forest, name, cfg.source))
                     return AmbiguitySearch(found, tried, count)
                 tried += 1
             for piece in pieces:
-                queue.push(count + 1, rule, text + piece, runners[rule].run(piece, here))
+                queue.push(count + 1, rule, text + piece, runner.run(piece, here))
     except LimitError:
         pass  # the search was cut short; what was tried until then is reported
     return AmbiguitySearch(None, tried, max(count - 1, 0) if queue else None)

@@ -7,7 +7,7 @@ the tree or the machine of a grammar as written, not its language.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -135,7 +135,7 @@ def _unambiguous(grammar: Grammar, _: int) -> str:
     """An ambiguous text, if one is found in time; no text of few pieces is left out."""
     if grammar.tree is None:
         return ""
-    limits: Limits = replace(grammar.limits, seconds=_AMBIGUITY_SECONDS, began=None)
+    limits: Limits = grammar.limits.per_stage(_AMBIGUITY_SECONDS)
     try:
         cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
         found = ambiguity(cfg, grammar.rules, limits.begun()).found

@@ -88,7 +88,9 @@ class ConflictDescriber:
     ) -> None:
         self._runners = [Runner(network, limits) for network in networks]
         rules = tree.rules if tree else ()
+        self._added = added_rules(tree) if tree else {}
         self._spans = {rule.name: rule.name_span for rule in reversed(rules)}
+        self._spans |= {text: self._spans[name] for name, text in self._added.items()}
 
     def texts(self, text: bytes, columns: Sequence[Sequence[int]]) -> list[ConflictText]:
         """Describes what some bytes can do after a text; bytes with the same choice are grouped."""
@@ -124,12 +126,21 @@ class ConflictDescriber:
             # compared in pairs: of the thousands in an ambiguous grammar only the shallowest
             found = set(_transitions(runner, text, byte))
             transitions = sorted(nsmallest(_MAX_TRANSITIONS, found, _Transition.depth))
-            names = _ChoiceText(
-                runner.network, self._spans, frozenset(self._runners[-1].network.names)
-            )
+            called = frozenset(self._runners[-1].network.names)
+            names = _ChoiceText(runner.network, self._spans, called, self._added)
             if (choice := names.choice(transitions)) is not None:
                 return choice
         return "be read in two ways", ()
+
+
+def added_rules(tree: GrammarTree) -> dict[str, str]:
+    """The rules that a parser has added, for large counts, each with the text that it replaces."""
+    text = tree.source.text
+    return {
+        rule.name: text[rule.span.start : rule.span.end]
+        for rule in tree.rules
+        if rule.name_span == rule.span
+    }
 
 
 def _transitions(runner: Runner, text: bytes, byte: int) -> Iterator[_Transition]:
@@ -155,6 +166,8 @@ class _ChoiceText:
     spans: Mapping[str, Span]
     #: The rules the engine's network calls; the others are inlined, and beginning one is no choice.
     called: frozenset[str]
+    #: The text that each rule that a parser has added replaces.
+    added: Mapping[str, str]
 
     def choice(self, transitions: Sequence[_Transition]) -> _Choice | None:
         """The two alternatives and their rules; None if there are fewer than two transitions."""
@@ -164,6 +177,9 @@ class _ChoiceText:
         ]
         apart = [(one, other) for one, other in pairs if calls[one] != calls[other]]
         pairs = apart or pairs
+        texts = {self._rule(state) for pair in pairs for one in pair for state in one.after[-1:]}
+        if len(texts) == 1 and (text := next(iter(texts))) in self.added.values():
+            return f"be read in two places of {text!r}", (text,)
         for one, other in pairs:
             if one.before[: len(other.before)] == other.before != one.before:
                 return self._after_a_rule(one, other)
@@ -174,7 +190,8 @@ class _ChoiceText:
 
     def _calls(self, transition: _Transition) -> list[str]:
         """The rules of a transition that the engine's network calls as well."""
-        return [name for name in map(self._rule, transition.after) if name in self.called]
+        names = (self.network.names[int(self.network.owner[one])] for one in transition.after)
+        return [name for name in names if name in self.called]
 
     def _after_a_rule(self, inner: _Transition, outer: _Transition) -> _Choice:
         ended = self._rule(inner.before[len(outer.before)])
@@ -219,7 +236,8 @@ class _ChoiceText:
         return f"be read by {first!r} or {second!r}", (first, second)
 
     def _rule(self, state: State) -> str:
-        return self.network.names[int(self.network.owner[state])]
+        name = self.network.names[int(self.network.owner[state])]
+        return self.added.get(name, name)
 
     def _order(self, name: str) -> tuple[int, str]:
         """Rules in the order they are written."""

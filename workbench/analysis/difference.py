@@ -15,9 +15,10 @@ from workbench.automata.determinize import nothing
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.nfa import BYTES
 from workbench.automata.to_regex import plain
+from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.errors import BuildError, LimitError
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Clock, Limits, time_budget
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of, show_labels
 from workbench.pushdown.network import Network, bisimilar
@@ -67,6 +68,7 @@ class Difference:
         return "\n".join([*texts, self.why])
 
 
+@checked
 def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> Difference:
     """Whether two grammars accept the same texts; if not, the shortest text gained and lost.
 
@@ -78,11 +80,12 @@ def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> D
     are compared as labels; then ``why`` gives a sequence of labels and text that only one reads.
 
     Cost:   at most |Q first| × |Q second| pairs without a stack; with one ``limits.seconds``, and
-            up to two seconds for the samples. With labels twice that.
+            as many again for the samples and for labels.
     Source: Hopcroft & Karp 1971, "A linear algorithm for testing equivalence of finite
             automata"; with a stack the same search over sets of configurations, to a bound.
     """
-    return _as_texts_and_labels(first, second, limits, _compared)
+    with time_budget(2 * limits.seconds):
+        return _as_texts_and_labels(first, second, limits, _compared)
 
 
 def shortest_difference(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> Difference:
@@ -92,7 +95,8 @@ def shortest_difference(first: Grammar, second: Grammar, *, limits: Limits = LIM
     is not specified. With a stack it often takes milliseconds where ``equivalent`` needs all its
     time to look for a text of the other kind.
     """
-    return _as_texts_and_labels(first, second, limits, _first_difference)
+    with time_budget(2 * limits.seconds):
+        return _as_texts_and_labels(first, second, limits, _first_difference)
 
 
 def _as_texts_and_labels(
@@ -113,7 +117,7 @@ def _as_texts_and_labels(
         return _with_labels(
             found, compared(encode_labels(first), encode_labels(second), limits.begun())
         )
-    except BuildError:
+    except (BuildError, LimitError):
         why = f"{found.why}; labels were compared as characters alone"
         return replace(found, same=None, why=why)
 

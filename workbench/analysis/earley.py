@@ -9,11 +9,9 @@ Nothing is determinized or unrolled, so a grammar whose automaton explodes can s
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from heapq import heappop, heappush
 from typing import TypeVar
 
@@ -37,7 +35,9 @@ from workbench.analysis.source_pieces import (
     regex_piece,
 )
 from workbench.automata.code_points import character_edges
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.cached_property import cached_property
+from workbench.base.limits import LIMITS, Clock, Limits, time_budget
+from workbench.base.locks import WorkLock
 from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
@@ -335,7 +335,7 @@ class SourceRecognizer:
         self._defined = defined
         self._positions = positions
         self._earley = EarleyRecognizer(rules, start, positions)
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
         self._last: tuple[bytes, ItemSet] | None = None
         #: The spans of the pieces that read next at a position.
         self._spans: dict[Position, tuple[Span, ...]] = {}
@@ -347,7 +347,10 @@ class SourceRecognizer:
         Raises: LimitError
         """
         found: SourceRecognizer | None = grammar.derived.get(_SHARED)
-        return found or grammar.derived.setdefault(_SHARED, SourceRecognizer.of(grammar))
+        if found is None:
+            with time_budget(grammar.limits.seconds):
+                found = grammar.derived.setdefault(_SHARED, SourceRecognizer.of(grammar))
+        return found
 
     @staticmethod
     def of(grammar: Grammar) -> SourceRecognizer:
@@ -388,7 +391,7 @@ class SourceRecognizer:
         Raises: LimitError past ``limits.seconds``.
         """
         clock = limits.clock()
-        with self._lock:
+        with self._lock, time_budget(limits.seconds):
             here = self._run(text, clock)
             if here is None:
                 return None
@@ -399,7 +402,7 @@ class SourceRecognizer:
 
         Raises: LimitError past ``limits.seconds``.
         """
-        with self._lock:
+        with self._lock, time_budget(limits.seconds):
             here = self._run(text, limits.clock())
             if here is None:
                 return None

@@ -13,10 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from typing import Any
 
 from workbench.analysis.conditions import Condition, conditions_of
 from workbench.analysis.difference import Difference, Machine, machine_of, shortest_difference
+from workbench.base.arguments import check_fields
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State, used_bytes
 from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
@@ -193,11 +195,13 @@ class GrammarText:
     text: str
     notation: Notation
     start: str = "start"
-    #: One of ``notation.styles``; empty for the default.
-    style: str = ""
+    #: The options of the notation that are not the defaults.
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notation", notation_of(self.notation))  # its name is accepted too
+        if isinstance(self.notation, str):  # its name is accepted too
+            object.__setattr__(self, "notation", notation_of(self.notation))
+        check_fields(self)
 
     def __repr__(self) -> str:
         return f"GrammarText({shorten(self.text, 60)!r}, {self.notation.label})"
@@ -205,10 +209,10 @@ class GrammarText:
     def grammar(self, limits: Limits = LIMITS, name: str = "") -> Grammar:
         """Compile it.
 
-        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
+        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown option.
         """
         return Grammar.from_text(
-            self.text, self.notation, self.start, style=self.style, limits=limits, name=name
+            self.text, self.notation, self.start, limits=limits, name=name, **self.options
         )
 
 
@@ -258,9 +262,17 @@ class Graded:
 
     @property
     def share(self) -> float | None:
-        """The partial credit for the language from 0 to 1; None if no text was compared.
+        """The partial credit from 0 to 1; None if no text was compared.
 
-        Answers with the right language have 1, also if a condition is not satisfied.
+        It is 0 if a condition is not satisfied; otherwise it is that of the language.
+        """
+        return 0.0 if self.unmet else self.language_share
+
+    @property
+    def language_share(self) -> float | None:
+        """The partial credit for the language, whether or not the conditions are satisfied.
+
+        Answers with the right language have 1; None if no text was compared.
         """
         if self.outcome is Outcome.UNREADABLE:
             return 0.0
@@ -308,7 +320,8 @@ class Exercise:
         return f"Exercise({shorten(self.title or self.task, 60)!r})"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "notations", tuple(map(Notation, self.notations)))
+        object.__setattr__(self, "notations", tuple(map(notation_of, self.notations)))
+        check_fields(self)
         self.required  # noqa: B018  # raises
 
     @cached_property
@@ -357,25 +370,25 @@ class Exercise:
         notation: Notation | str,
         start: str = "start",
         *,
-        style: str = "",
         limits: Limits = LIMITS,
         name: str = "",
+        **options: Any,  # noqa: ANN401  # those of the notation
     ) -> Graded:
         """Compare an answer with the solution, then test the conditions.
 
-        An answer in the solution's notation has the solution's style by default.
+        An answer in the solution's notation has the solution's options by default.
 
         Cost: two or three times ``limits.seconds`` at most, and half a second for the credit.
         """
         notation = Notation(notation)
-        if not style and notation is self.solution.notation:
-            style = self.solution.style
+        if not options and notation is self.solution.notation:
+            options = dict(self.solution.options)
         if not text.strip():
             return _unreadable(
                 WorkbenchError("the answer is empty", "write () for the empty text in a regex")
             )
         try:
-            answer = GrammarText(text, notation, start, style).grammar(limits, name)
+            answer = GrammarText(text, notation, start, options).grammar(limits, name)
         except WorkbenchError as error:
             return _unreadable(error)
         return self.check_grammar(answer, limits=limits)
@@ -397,7 +410,7 @@ class Exercise:
         if graded.outcome is not Outcome.WRONG:
             return graded
         differing = (graded.counterexample or b"").decode("utf-8", "replace")
-        work = replace(limits, seconds=min(_CREDIT_SECONDS, limits.seconds), began=None)
+        work = limits.per_stage(_CREDIT_SECONDS)
         try:
             examples = (*self.accepts, *self.rejects, differing)
             counted = credit(solution, answer, examples, work)

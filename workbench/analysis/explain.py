@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRecognizer, Stack
 from workbench.automata.code_points import expected as in_words
 from workbench.automata.code_points import in_brief, is_most, spoken
+from workbench.base.arguments import checked
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar
@@ -174,6 +175,7 @@ class Explanation:
         return after + self.reason if self.reason else ""
 
 
+@checked
 def explain(
     grammar: Grammar,
     so_far: str | bytes,
@@ -196,7 +198,7 @@ def explain(
         if isinstance(monitor, str):
             monitor = monitor_named(monitor, grammar, grammar.limits)
         found = replace(found, meaning=monitor.why(utf8(so_far), data))
-    return _placed(found, grammar)
+    return found if data is None else _placed(found, grammar)
 
 
 def explain_each(
@@ -218,6 +220,7 @@ def explain_each(
     return found
 
 
+@checked
 def explain_id(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Iterable[TokenId], token_id: TokenId
 ) -> Explanation:
@@ -231,6 +234,9 @@ def explain_id(
             f"{labels[0][0].name} reads whole tokens, so their text explains nothing",
             "ask workbench.constraint.mask_answers.label_reason",
         )
+    so_far = tuple(so_far)
+    vocabulary.check_ids(so_far, "so_far")
+    vocabulary.check_ids([token_id], "token_id")
     text = b"".join(vocabulary.tokens[i] or b"" for i in so_far)
     if token_id in vocabulary.ends:
         return explain(grammar, text, None)
@@ -263,7 +269,7 @@ def _explained(
 
 def _placed(found: Explanation, grammar: Grammar) -> Explanation:
     """The same explanation with its places, if they are found in time."""
-    limits = replace(grammar.limits, seconds=min(_MAX_SECONDS, grammar.limits.seconds), began=None)
+    limits = grammar.limits.per_stage(_MAX_SECONDS)
     try:
         reachable = SourceRecognizer.shared(grammar).after(found.text, limits)
     except LimitError:

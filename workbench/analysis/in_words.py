@@ -22,7 +22,9 @@ from itertools import groupby
 from typing import Any
 
 from workbench.automata.code_points import expected, spoken
+from workbench.base.arguments import checked
 from workbench.base.errors import LimitError, ParseError
+from workbench.base.limits import check_time_budget, time_budget
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import count_of, printable, shorten
 from workbench.grammar.grammar import Grammar
@@ -83,16 +85,18 @@ _EXTENSIONS = {
 _DELIMITER = "DELIMITER"
 
 
+@checked
 def in_words(grammar: Grammar) -> Wording:
     """What a grammar accepts, in words; each line has the span it describes.
 
-    Raises: LimitError for a grammar that is nested too deeply.
+    Raises: LimitError for a grammar that is nested too deeply, and past its ``limits.seconds``.
     """
     try:
-        if grammar.regex is not None:
-            return replace(_regex(grammar.regex), span=grammar.regex.span)
-        assert grammar.tree is not None, "a grammar has a tree or a regex"
-        return _of_values(grammar) or _rules(grammar.tree, grammar.start)
+        with time_budget(grammar.limits.seconds):
+            if grammar.regex is not None:
+                return replace(_regex(grammar.regex), span=grammar.regex.span)
+            assert grammar.tree is not None, "a grammar has a tree or a regex"
+            return _of_values(grammar) or _rules(grammar.tree, grammar.start)
     except RecursionError:
         raise LimitError(
             "is nested too deeply to be put into words", "stack_depth", "name its parts as rules"
@@ -126,6 +130,7 @@ def _rules(tree: GrammarTree, start: str) -> Wording:
 
 def _expression(node: Expression) -> Wording:
     """An expression of a rule as a noun phrase."""
+    check_time_budget()
     match node:
         case rules.Literal(value=value, span=span):
             return Wording(span, spelled(value.decode("utf-8", "backslashreplace")))
@@ -169,6 +174,7 @@ def _without(node: rules.Except) -> str:
 
 def _regex(node: Regex) -> Wording:
     """A regex as a noun phrase."""
+    check_time_budget()
     match node:
         case regex.Characters(ranges=ranges, span=span):
             return Wording(span, _characters(ranges))
@@ -625,7 +631,7 @@ def one_of(span: Span, options: Iterable[Wording]) -> Wording:
 def times(low: int, high: int | None) -> str:
     """The bounds of a repetition in words."""
     if high is None:
-        usual = {0: "any number of times, also never", 1: "one or more times"}
+        usual = {0: "zero or more times", 1: "one or more times"}
         return usual.get(low, f"{low:,} or more times")
     if high == 0:
         return "never"

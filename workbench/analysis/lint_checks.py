@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
+from functools import lru_cache, partial
+from typing import TypeVar
 
 from workbench.automata.build import regex_dfa
 from workbench.automata.operations import joint_classes, literals
 from workbench.automata.regex_program import HAS_EMPTY, HAS_TEXT
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import Advice, LimitError
 from workbench.base.limits import Limits, check_time_budget
@@ -56,6 +58,8 @@ from workbench.syntax.regex.tree import (
 from workbench.syntax.regex.unicode_sets import python_class
 from workbench.vocabulary.vocabulary import Vocabulary
 
+T = TypeVar("T")
+
 #: The upper bound that is proposed for an unbounded repetition.
 _PROPOSED_BOUND = 8
 
@@ -92,11 +96,11 @@ def cheap_loops(
     found = [
         loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, tree)
     ]
-    return tuple(
-        one
-        for one in found
-        if not any(other is not one and _holds(other.span, one.span) for other in found)
-    )
+    outermost: list[CheapLoop] = []
+    for one in sorted(found, key=lambda one: (one.span.start, -one.span.end)):
+        if not outermost or not _holds(outermost[-1].span, one.span):
+            outermost.append(one)
+    return tuple(outermost)
 
 
 def cheap_regex_loops(regex: Regex, text: str) -> Iterator[CheapLoop]:
@@ -114,9 +118,10 @@ def cheap_regex_loops(regex: Regex, text: str) -> Iterator[CheapLoop]:
 
 
 def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[CheapLoop]:
+    check_time_budget()
     read_kinds = kinds.of(rule.body)
     again = next((call for call in calls(rule.body) if call.name == rule.name), None)
-    if read_kinds and again:
+    if read_kinds and again and _reads_more(rule.body, rule.name, kinds):
         what = _in_words(read_kinds)
         yield CheapLoop(
             f"{rule.name!r} calls itself without end to read {what}: a model may never leave it",
@@ -127,6 +132,20 @@ def _in_rule(rule: Rule, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[Cheap
             None,
         )
     yield from _in(rule.body, kinds, tree)
+
+
+def _reads_more(body: Expression, name: str, kinds: _RuleKinds) -> bool:
+    """Whether a rule that calls itself reads more than the call does."""
+    match body:
+        case SequenceNode(items=items):
+            for place, item in enumerate(items):
+                check_time_budget()
+                others = (*items[:place], *items[place + 1 :])
+                if any(call.name == name for call in calls(item)) and any(map(kinds.of, others)):
+                    return True
+        case Repetition(item=item, high=high) if high is None or high > 1:
+            return any(call.name == name for call in calls(item))
+    return any(_reads_more(part, name, kinds) for part in body.children)
 
 
 def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterator[CheapLoop]:
@@ -276,13 +295,13 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
     program = cfg.program
     empty = {
         name
-        for name in cfg.rules
-        if program.texts_of(program.names.index(name)) == HAS_TEXT | HAS_EMPTY
+        for number, name in enumerate(program.names)
+        if name in cfg.rules and program.texts_of(number) == HAS_TEXT | HAS_EMPTY
     }
     rules = (
         _empty_rule(rule) for rule in tree.rules if rule.name in empty and not _labelled(rule.body)
     )
-    return (*_in_time(redundant_rules(cfg)), *rules)
+    return (*in_time(redundant_rules(cfg)), *rules)
 
 
 def _labelled(body: Expression) -> bool:
@@ -293,7 +312,7 @@ def _labelled(body: Expression) -> bool:
 
 def redundant_regex_advice(regex: Regex, source: Source, limits: Limits) -> tuple[Advice, ...]:
     """The redundant alternatives of a regex."""
-    return tuple(_in_time(redundant_branches(regex, source.text, limits)))
+    return tuple(in_time(redundant_branches(regex, source.text, limits)))
 
 
 def _empty_rule(rule: Rule) -> Advice:
@@ -418,8 +437,8 @@ def _written(node: _Node, text: str) -> str:
     return found if len(found) <= 40 else found[:39] + "…"
 
 
-def _in_time(found: Iterator[Advice]) -> Iterator[Advice]:
-    """The advice found before a limit is reached."""
+def in_time(found: Iterator[T]) -> Iterator[T]:
+    """What is found before a limit is reached."""
     try:
         yield from found
     except LimitError:
@@ -496,15 +515,19 @@ def unspellable_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice
     coverage = TokenCoverage(vocabulary)
     if coverage.covers_all:
         return ()
-    found: dict[Advice, None] = {}
+    found = dict.fromkeys(in_time(_unspellable_pieces(grammar, coverage)))
+    return tuple(sorted(found, key=lambda one: one.span.start))
+
+
+def _unspellable_pieces(grammar: Grammar, coverage: TokenCoverage) -> Iterator[Advice]:
     for piece in literals_and_sets(grammar):
+        check_time_budget()
         if isinstance(piece, tuple):
             text, span = piece
             if not coverage.holds(text):
-                found[_unspellable(repr(text.decode("utf-8", "replace")), span, coverage)] = None
+                yield _unspellable(repr(text.decode("utf-8", "replace")), span, coverage)
         elif missing := coverage.missing(piece.ranges):
-            found[_missing_advice(missing, piece, coverage)] = None
-    return tuple(sorted(found, key=lambda one: one.span.start))
+            yield _missing_advice(missing, piece, coverage)
 
 
 def _unspellable(what: str, span: Span, coverage: TokenCoverage) -> Advice:
@@ -538,6 +561,7 @@ def literals_and_sets(grammar: Grammar) -> Iterator[tuple[bytes, Span] | regex.C
         yield from _in_regex(grammar.regex)
     elif grammar.tree is not None:
         for body in gathered(grammar.tree).values():
+            check_time_budget()
             yield from _in_expression(body)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from workbench.analysis.source_pieces import Matcher, NfaMatcher, byte_matcher, character_matcher
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.base.source import Span
 from workbench.pushdown.cfg import Cfg
 from workbench.syntax.grammar_tree import (
@@ -126,6 +126,7 @@ class Symbols:
         return symbols
 
     def _add(self, kind: SymbolKind, span: Span, parts: tuple[Symbol, ...] = ()) -> SymbolData:
+        check_time_budget()
         one = SymbolData(kind, span, parts=parts)
         self.data.append(one)
         return one
@@ -217,6 +218,7 @@ class Symbols:
         while changed:
             changed = False
             for one in self.data:
+                check_time_budget()
                 known = one.first, one.is_nullable
                 self._update_first(one)
                 changed = changed or known != (one.first, one.is_nullable)

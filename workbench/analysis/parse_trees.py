@@ -31,7 +31,8 @@ from workbench.analysis.parse_forest import (
     Symbols,
 )
 from workbench.automata.code_points import expected as in_words
-from workbench.base.limits import Limits
+from workbench.base.arguments import checked
+from workbench.base.limits import Limits, check_time_budget, time_budget
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten, visible
 from workbench.grammar.grammar import Grammar
@@ -48,6 +49,8 @@ _REGEX = "regex"
 
 #: The most places at which a second tree is tried.
 _MAX_TRIES = 64
+
+_TOO_AMBIGUOUS = "the text has many trees, or one of many nodes; choose a shorter text"
 
 #: The start and the end of a part that an unfinished text has not begun.
 _PENDING = -1
@@ -215,6 +218,7 @@ class ParseTrees:
         }
 
 
+@checked
 def parse_trees(grammar: Grammar, text: str | bytes, limits: Limits | None = None) -> ParseTrees:
     """The parse trees of a text: two of them and their exact number.
 
@@ -224,8 +228,10 @@ def parse_trees(grammar: Grammar, text: str | bytes, limits: Limits | None = Non
     Cost:   about 50 µs a byte for common grammars; cubic for ambiguous ones.
     Raises: BuildError, LimitError past ``limits.seconds``.
     """
-    with without_gc():  # a forest is many small objects, and half of the time was the collector's
-        return _parse_trees(grammar, utf8(text), (limits or grammar.limits).begun())
+    work = (limits or grammar.limits).begun()
+    # a forest is many small objects, and half of the time was the collector's
+    with time_budget(work.seconds), without_gc():
+        return _parse_trees(grammar, utf8(text), work)
 
 
 def _parse_trees(grammar: Grammar, data: bytes, limits: Limits) -> ParseTrees:
@@ -418,6 +424,7 @@ class _TreeBuilder:
         self._nodes.append(root)
         work: list[tuple[_Growing, Symbol, int, int]] = [(root, forest.body, 0, node.end)]
         while work:
+            check_time_budget(_TOO_AMBIGUOUS)
             above, symbol, start, end = work.pop()
             work.extend(reversed(self._expand(above, symbol, start, end)))
         return self._nodes
@@ -549,6 +556,7 @@ def _frozen(forest: Forest, nodes: list[_Growing]) -> ParseNode:
     offsets = _character_offsets(forest.text)
     made: dict[int, ParseNode] = {}
     for node in reversed(nodes):
+        check_time_budget(_TOO_AMBIGUOUS)
         span = Span(node.start, node.end)
         made[id(node)] = ParseNode(
             node.kind,

@@ -32,7 +32,7 @@ from workbench.analysis.source_pieces import (
     repeated,
 )
 from workbench.automata.graphs import reachable
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
 from workbench.base.source import Source
 from workbench.pushdown.cfg import Terminal, derives, excepted_strings, gathered, least
 from workbench.syntax.grammar_tree import (
@@ -168,6 +168,7 @@ class Positions:
 
     def _first(self, head: _Head, rest: Position, found: _FirstSetBuilder) -> None:
         """Adds the leaves and calls that can begin a part, with the position after each."""
+        check_time_budget("the grammar has too many places that a text can continue at")
         match head:
             case _StartedLeaf(leaf=leaf, state=state):
                 found.reads[leaf, state, rest] = None
@@ -333,6 +334,7 @@ class RulePieces:
         return holds(body, is_empty)
 
     def _piece(self, body: Expression) -> Piece | None:
+        check_time_budget()
         match body:
             case Nonterminal(name=name, span=span):
                 known = name in self._productive

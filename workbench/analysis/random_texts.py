@@ -11,7 +11,9 @@ from __future__ import annotations
 import unicodedata
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from random import Random
 
 import numpy as np
@@ -19,9 +21,10 @@ import numpy.typing as npt
 
 from workbench.automata.code_points import CharacterFsa, character_edges, fold
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.arguments import Count, checked
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Clock, Limits, check_time_budget, time_budget
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import CALLS, Network
@@ -45,9 +48,13 @@ _INVISIBLE, _MAX_DRAWS = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Mn", "Me"}), 
 
 
 def character(ranges: Ranges, random: Random) -> str:
-    """A random character of a set; readable ones are more frequent."""
-    kinds = [(part, weight) for kind, weight in _KINDS if (part := _common(ranges, kind))]
-    part = random.choices([part for part, _ in kinds], [weight for _, weight in kinds])[0]
+    """A random character of a set; readable ones are more frequent.
+
+    Raises: LimitError past the ``time_budget``.
+    """
+    check_time_budget()
+    parts, weights = _kinds_of(ranges)
+    part = random.choices(parts, weights)[0]
     found = "\0"
     for _ in range(_MAX_DRAWS):
         low, high = random.choice(part)
@@ -57,19 +64,26 @@ def character(ranges: Ranges, random: Random) -> str:
     return found
 
 
+@lru_cache(maxsize=64)
+def _kinds_of(ranges: Ranges) -> tuple[list[Ranges], list[float]]:
+    """The characters of each kind in a set, and the weights of the kinds."""
+    kinds = [(part, weight) for kind, weight in _KINDS if (part := _common(ranges, kind))]
+    return [part for part, _ in kinds], [weight for _, weight in kinds]
+
+
 def is_readable(ranges: Ranges) -> bool:
     """Whether a set contains a printable ASCII character."""
     return any(low <= 0x7E and high >= 0x20 for low, high in ranges)
 
 
-def _common(ranges: Ranges, kind: Ranges) -> list[tuple[int, int]]:
+def _common(ranges: Ranges, kind: Ranges) -> Ranges:
     # not ``ranges.intersection``: it took most of the time of a sample
-    return [
+    return tuple(
         (max(low, first), min(high, last))
         for low, high in ranges
         for first, last in kind
         if low <= last and first <= high
-    ]
+    )
 
 
 class PathCounts:
@@ -331,8 +345,9 @@ _MAX_EXTRA_CHARACTERS = 60
 _MAX_EDITS = 24
 
 
+@checked
 def samples(
-    grammar: Grammar, count: int = 5, *, seed: int = 0, longest: int = 40
+    grammar: Grammar, count: Count = 5, *, seed: int = 0, longest: Count = 40
 ) -> tuple[str, ...]:
     """Different accepted texts, at most ``count``; fewer if the language has fewer.
 
@@ -343,11 +358,12 @@ def samples(
     ``seed``     the same seed gives the same texts.
     ``longest``  about the most characters of a text, if such texts exist.
 
-    Cost: a few milliseconds; at most half of the seconds of the grammar's limits (a second, if it
-          has the default ones), and the texts found until then are returned.
+    Cost: a few milliseconds; the walks take at most half of the seconds of the grammar's limits (a
+          second, if it has the default ones), and the texts found until then are returned.
     """
     found: dict[str, None] = {}
-    try:
+    # the samples found in time are returned
+    with suppress(LimitError), time_budget(grammar.limits.seconds):
         draws = _draws(grammar, Random(seed), longest)
         for _ in range(_MAX_DRAWS_PER_TEXT * count):
             if len(found) == count:
@@ -355,8 +371,6 @@ def samples(
             text = next(draws, None)
             if text is not None and text not in found and grammar.accepts(text):
                 found[text] = None
-    except LimitError:
-        pass  # the samples found in time are returned
     return tuple(found)
 
 
@@ -376,14 +390,15 @@ def near_misses(
     """Rejected texts that are one edit away from a sample, each with a description of the edit."""
     random = Random(seed)
     found: dict[str, str] = {}
-    for text in samples(grammar, 3 * count, seed=seed, longest=longest):
-        if len(found) == count:
-            break
-        for _ in range(_MAX_EDITS):
-            edited, what = _edited(text, random)
-            if edited not in found and not _accepts(grammar, edited):
-                found[edited] = what
+    with time_budget(grammar.limits.seconds):
+        for text in samples(grammar, 3 * count, seed=seed, longest=longest):
+            if len(found) == count:
                 break
+            for _ in range(_MAX_EDITS):
+                edited, what = _edited(text, random)
+                if edited not in found and not _accepts(grammar, edited):
+                    found[edited] = what
+                    break
     return tuple(found.items())
 
 

@@ -24,7 +24,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,8 +32,10 @@ import numpy.typing as npt
 from workbench.analysis.earley import SourceRecognizer
 from workbench.automata.graphs import cyclic_components
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
+from workbench.base.limits import check_time_budget
 from workbench.base.source import Span
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LEAD, encode_labels
@@ -56,6 +57,8 @@ STACKS = "stacks"
 
 #: A token that leads to more configurations than these is not traced.
 _MAX_CONFIGURATIONS = 400
+#: The most rows of calls with which one of them may begin a byte.
+_MAX_CALLS = 10_000
 #: The other stacks that are listed, and the boxes listed of each stack.
 _MAX_OTHER_STACKS = 3
 _MAX_BOXES = 60
@@ -319,7 +322,10 @@ def token_paths(
         for at, (begun, kept, passed) in here.items():
             key = at, byte, inside
             if key not in steps:
-                steps[key] = tuple(_read_byte(network, at, byte, inside=inside))
+                try:
+                    steps[key] = tuple(_read_byte(network, at, byte, inside=inside))
+                except LimitError:
+                    return []
             for end, low, more in steps[key]:
                 there.setdefault(end, (begun, min(kept, low), (*passed, *more)))
         if len(there) > _MAX_CONFIGURATIONS:
@@ -345,6 +351,9 @@ def _after_calls(
     """The state itself and the initial states of all rules it can call, with the calls passed."""
     waiting: list[tuple[State, tuple[State, ...], tuple[str, ...]]] = [(state, stack, ())]
     for inner, below, passed in waiting:  # extended in the loop
+        check_time_budget()
+        if len(waiting) > _MAX_CALLS:
+            raise LimitError("a byte may begin too many rows of calls", "configurations")
         yield inner, below, passed
         for rule, back in network.calling[inner]:
             first = network.initials[rule]

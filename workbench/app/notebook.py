@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.arguments import checked
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of, visible
 
@@ -331,6 +332,7 @@ class Shown:
         return target
 
 
+@checked
 def show(constraint: Constraint, state: State | None = None) -> Shown:
     """The tokens that may follow in a state of a constraint; without one, at the beginning."""
     if state is None:
@@ -353,6 +355,7 @@ def _document(title: str, body: str) -> str:
 _FRAME_HEIGHT = 720
 
 
+@checked
 def replay(
     trace: Trace, grammar: Grammar, constraint: Constraint, *, prompt: str = "", title: str = ""
 ) -> Shown:

@@ -24,13 +24,13 @@ from typing import Any, TypeVar, Unpack
 import numpy as np
 
 from workbench.analysis.advice import Lint, lint, tree_advice
+from workbench.analysis.problems import Diagnosis, diagnose
 from workbench.analysis.run_tracing import RunTracer
 from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
 from workbench.base.errors import (
-    AdvisedBuildError,
     BuildError,
     EndedError,
     LimitError,
@@ -39,6 +39,7 @@ from workbench.base.errors import (
 )
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
+from workbench.base.locks import WorkLock
 from workbench.base.visible_text import count_of
 from workbench.constraint.compile import CompileOptions
 from workbench.constraint.compile import compile as compile_constraint
@@ -62,13 +63,16 @@ from workbench.drawing.graph import Graph
 from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import monitors_of
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, generation_options
 from workbench.syntax.machine_text import read_machine
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
 T = TypeVar("T")
+
+#: The options of a notation that are not the defaults, by name.
+Options = tuple[tuple[str, Any], ...]
 
 #: The result of a ``_Slot`` before it is computed.
 _MISSING = object()
@@ -78,7 +82,7 @@ _MISSING = object()
 class _Slot:
     """A result that is computed once, under its lock."""
 
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    lock: WorkLock = field(default_factory=WorkLock)
     result: Any = _MISSING
 
 
@@ -90,21 +94,30 @@ _LINT_SECONDS = 0.5
 class Compiled:
     """The result of compiling a text: a grammar, or problems.
 
-    Machines, constraints and pictures are computed on first use. Safe to share between threads.
+    ``grammar`` is that of runs and pictures (``Grammar.for_generation``); texts are checked with
+    ``accepting``. Machines, constraints and pictures are computed on first use. Safe to share
+    between threads.
     """
 
     text: str
     notation: Notation
     limits: Limits
     grammar: Grammar | None
-    problems: tuple[Problem, ...]
+    #: The problems, and what can be read in spite of them.
+    diagnosis: Diagnosis
     phases: list[Phase]
+    #: Reads the grammar that texts are checked with; None where it is the same.
+    read_accepting: Callable[[], Grammar] | None = None
     _slots: dict[object, _Slot] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def milliseconds(self) -> float:
         return sum(phase.milliseconds for phase in self.phases)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        return self.diagnosis.problems
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -287,6 +300,15 @@ class Compiled:
             raise WorkbenchError("the grammar cannot be read yet", "fix its problems first")
         return self.grammar
 
+    @property
+    def accepting(self) -> Grammar:
+        """The grammar that texts are checked with: JSON may have any white space.
+
+        Raises: WorkbenchError where the text has none; LimitError.
+        """
+        read = self.read_accepting
+        return self.readable() if read is None else self._once("accepting", read)
+
     def _once(self, key: object, make: Callable[[], T]) -> T:
         """The result of ``make``, computed once; a LimitError not of time is cached too.
 
@@ -333,7 +355,7 @@ def compile_text(
     start: str = "start",
     vocabulary: Vocabulary | None = None,
     limits: Limits = LIMITS,
-    style: str = "",
+    options: Options = (),
     hole: tuple[str, str] | None = None,
 ) -> Compiled:
     """Compile a text, and its constraint if a vocabulary is given; errors become problems.
@@ -342,27 +364,28 @@ def compile_text(
     """
     phases: list[Phase] = []
     grammar: Grammar | None = None
-    problems: tuple[Problem, ...] = ()
+    diagnosis = Diagnosis()
+    read_accepting = None
+    given = dict(options)
+    # what stands around a hole may have any white space
+    written = given if hole is not None else generation_options(text, notation, given)
+    if written is not given:
+        read_accepting = partial(Grammar.from_text, text, notation, start, limits=limits, **given)
     try:
-        grammar = Grammar.from_text(
-            text, notation, start, style=style, limits=limits, phases=phases
-        )
+        grammar = Grammar.from_text(text, notation, start, limits=limits, phases=phases, **written)
         if hole is not None:
             whole, grammar = grammar, None
             with timed("hole", phases):
                 grammar = _filled(whole, hole)
-    except AdvisedBuildError as error:
-        advised = (Problem.advised(one, error.source) for one in error.notes)
-        problems = (Problem.of(error), *advised)
     except WorkbenchError as error:
-        problems = (Problem.of(error),)
-    compiled = Compiled(text, notation, limits, grammar, problems, phases)
+        diagnosis = diagnose(error, text, notation, start, limits, **written)
+    compiled = Compiled(text, notation, limits, grammar, diagnosis, phases, read_accepting)
     if grammar is not None and vocabulary is not None:
         try:
             with timed("tokens", phases):
                 compiled.constraint(vocabulary)
         except WorkbenchError as error:
-            compiled.problems = (Problem.of(error),)
+            compiled.diagnosis = Diagnosis((error,), (Problem.of(error),))
     return compiled
 
 
@@ -388,15 +411,13 @@ class Pipeline:
     The least recently used texts are dropped until all together have at most ``megabytes`` (by
     default a quarter of the machine's memory), and each after a time without a request that is
     shorter for larger texts. A thread weighs the requested texts a second later, with what was
-    computed from them. At most two texts are compiled at a time, the number of cores of a small
-    machine.
+    computed from them.
     """
 
     def __init__(
         self,
         limits: Limits = LIMITS,
         cached: int = 256,
-        parallel: int = 2,
         megabytes: int | None = None,
     ) -> None:
         self.limits = limits
@@ -413,27 +434,25 @@ class Pipeline:
         #: The bytes of dropped texts since free memory was last returned to the system.
         self._freed = 0
         self._lock = threading.Lock()
-        self._gate = threading.BoundedSemaphore(parallel)
 
     def compile(
         self,
         text: str,
         notation: Notation,
         start: str = "start",
-        style: str = "",
+        options: Options = (),
         hole: tuple[str, str] | None = None,
     ) -> Compiled:
         """The ``Compiled`` of a text, or of its hole, from the cache if it is there."""
-        key = (text, notation, start, style, hole)
+        key = (text, notation, start, options, hole)
         with self._lock:
             slot = self._cache.setdefault(key, _Slot())
             self._cache.move_to_end(key)
         with slot.lock:
             if slot.result is _MISSING:
-                with self._gate:
-                    slot.result = compile_text(
-                        text, notation, start, limits=self.limits, style=style, hole=hole
-                    )
+                slot.result = compile_text(
+                    text, notation, start, limits=self.limits, options=options, hole=hole
+                )
         with self._lock:
             if key in self._cache:  # it was not dropped meanwhile
                 self._requested[key] = time.monotonic()
@@ -496,8 +515,8 @@ def _default_bytes() -> int:
     return 1_000_000_000 if total is None else total // 4
 
 
-#: The text, the notation, the start symbol, the style, the hole.
-_Key = tuple[str, Notation, str, str, tuple[str, str] | None]
+#: The text, the notation, the start symbol, the options, the hole.
+_Key = tuple[str, Notation, str, Options, tuple[str, str] | None]
 
 #: Seconds from a request until its text is weighed, with what was computed from it.
 _WEIGHING_SECONDS = 1.0

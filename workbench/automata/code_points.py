@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from workbench.automata.nfa import BYTES
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
+from workbench.base.limits import check_time_budget
 from workbench.syntax.ranges import (
     ANY_CHARACTER,
     Ranges,
@@ -267,6 +268,7 @@ def fold(dfa: Dfa) -> CharacterFsa:
     edges: list[tuple[State, Ranges, State]] = []
     raw: list[tuple[State, Ranges, State]] = []
     for state in order:  # the list grows during the loop
+        check_time_budget()
         here = character_edges(steps.step, state, dfa.classes)
         stray = steps.stray(state)
         edges += [(state, ranges, target) for ranges, target in here]
@@ -452,6 +454,8 @@ _SPOKEN = {0x0A: "a line break", 0x09: "a tab", 0x0D: "a carriage return", _SPAC
 #: At most this many single characters are listed one by one.
 _MAX_LISTED = 8
 _ONE_OF = "one of"
+#: A range of at most this many signs is written one by one: few readers know that ``)-+`` has *.
+_MAX_LISTED_SIGNS = 5
 #: A set with fewer ranges is written out, even if it has a name: that is clearer.
 _MIN_NAMED_RANGES = 8
 
@@ -594,9 +598,12 @@ def _single(code: int) -> str:
 def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
     text = opening
     for low, high in sorted(ranges, key=_reading_order):
-        piece = _member(low)
-        if high > low:
-            piece += ("" if high == low + 1 else "-") + _member(high)
+        is_known = chr(low).isalnum() and chr(high).isalnum()
+        most = 2 if is_known or low <= _SPACE or high >= 0x7F else _MAX_LISTED_SIGNS
+        if high - low < most:
+            piece = "".join(map(_member, range(low, high + 1)))
+        else:
+            piece = f"{_member(low)}-{_member(high)}"
         if len(text) + len(piece) >= width:
             return f"{text}…]"
         text += piece

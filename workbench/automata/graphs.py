@@ -7,8 +7,10 @@ Nodes are any hashable values. Kernels that work on arrays have their own traver
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
+
+from workbench.base.limits import check_time_budget
 
 Node = TypeVar("Node", bound=Hashable)
 
@@ -23,6 +25,7 @@ def reachable(
     found = dict.fromkeys(starts)
     order = list(found)
     for node in order:  # the list grows during the loop
+        check_time_budget()
         for target in successors(node):
             if target not in found:
                 found[target] = None
@@ -42,19 +45,32 @@ def coreachable(ends: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> dic
 
 
 def cyclic_components(successors: Mapping[Node, Iterable[Node]]) -> list[frozenset[Node]]:
-    """The strongly connected components that contain a cycle.
+    """The strongly connected components that contain a cycle, in the order of ``components``.
 
     A single node counts if it is its own successor. A node without successors need not be a key.
+    """
+
+    def is_cyclic(members: frozenset[Node]) -> bool:
+        (node, *others) = members
+        return bool(others) or node in successors.get(node, ())
+
+    return list(filter(is_cyclic, components(successors)))
+
+
+def components(successors: Mapping[Node, Iterable[Node]]) -> Iterator[frozenset[Node]]:
+    """The strongly connected components, each after those that it leads to.
+
+    A node without successors need not be a key.
 
     Source: Tarjan 1972, "Depth-first search and linear graph algorithms", without recursion.
     """
     index: dict[Node, int] = {}
     low: dict[Node, int] = {}
     open_nodes: dict[Node, None] = {}
-    found: list[frozenset[Node]] = []
     for root in successors:
         work = [] if root in index else [(root, iter(successors[root]))]
         while work:
+            check_time_budget()
             node, remaining = work[-1]
             if node not in index:
                 index[node] = low[node] = len(index)
@@ -65,14 +81,11 @@ def cyclic_components(successors: Mapping[Node, Iterable[Node]]) -> list[frozens
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    members = _pop_component(open_nodes, node)
-                    if len(members) > 1 or node in successors.get(node, ()):
-                        found.append(members)
+                    yield _pop_component(open_nodes, node)
             elif following not in index:
                 work.append((following, iter(successors.get(following, ()))))
             elif following in open_nodes:
                 low[node] = min(low[node], index[following])
-    return found
 
 
 def _pop_component(open_nodes: dict[Node, None], root: Node) -> frozenset[Node]:

@@ -8,9 +8,7 @@ mask took three times as long.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +20,7 @@ from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessi
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits, check_time_budget
+from workbench.base.locks import WorkLock
 from workbench.base.visible_text import count_of
 
 #: A step not computed yet.
@@ -93,11 +92,15 @@ class LazyDfa:
             flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals
         )
         self.classes, self._columns = classes_of(flat.edges, self._alive, nfa.symbols)
-        self._growing = threading.RLock()
+        self._growing = WorkLock()
         self.subsets = self._subsets()
         self.table: Ints = np.full((len(self), self._columns), UNKNOWN, np.int32)
         numbers_per_set = self._columns + 2 * self.subsets.sets.shape[1]
         self._grow(max(64, min(_INITIAL_SETS, _INITIAL_NUMBERS // numbers_per_set)))
+
+    def __reduce__(self) -> tuple[type[LazyDfa], tuple[Nfa, Limits]]:
+        """In another process, states are numbered anew."""
+        return LazyDfa, (self.nfa, self._limits)
 
     def _subsets(self) -> Subsets:
         flat, size = self.nfa.flat, len(self.nfa)
@@ -184,8 +187,9 @@ class LazyDfa:
     def private_copy(self) -> LazyDfa:
         """The same machine with separate sets, for kernels that add sets without its lock."""
         with self._growing:
-            twin = copy(self)
-            twin._growing = threading.RLock()
+            twin = object.__new__(LazyDfa)
+            vars(twin).update(vars(self))
+            twin._growing = WorkLock()
             written = ("sets", "ends", "slots", "reached", "stack", "made")
             copies = {name: getattr(self.subsets, name).copy() for name in written}
             twin.subsets, twin.table = self.subsets._replace(**copies), self.table.copy()

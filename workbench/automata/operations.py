@@ -19,7 +19,7 @@ from workbench.automata.small_dfa import smallest
 from workbench.automata.thompson import add, suffix_automaton, thompson
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.kernels import int64, njit
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.syntax.ranges import ANY_BYTE
 from workbench.syntax.regex.tree import Bytes, Concat, Extension, Kind, Regex, Repeat, asserted
 
@@ -275,6 +275,7 @@ def witness(left: Dfa, right: Dfa) -> bytes | None:
     seen = {start, (DEAD, DEAD)}
     waiting = [start]
     for here in waiting:  # the list grows during the loop
+        check_time_budget()
         if _accepts(left, here[0]) != _accepts(right, here[1]):
             return _text(here, came_from)
         for symbol, (a, b) in zip(symbols, pairs, strict=True):

@@ -9,7 +9,9 @@
     ├── LimitError             a budget of ``Limits`` was reached
     ├── VocabularyError        a vocabulary cannot be mapped to bytes, or to the language
     ├── TokenNotAllowed        the mask forbids the token
-    └── ModelError             a model cannot be loaded or run
+    ├── ModelError             a model cannot be loaded or run
+    ├── ArgumentTypeError      an argument has the wrong type; also a TypeError
+    └── ArgumentValueError     an argument has a wrong value; also a ValueError
 
 The page and the command line catch only ``WorkbenchError``: any other exception is a bug.
 """
@@ -38,6 +40,10 @@ class WorkbenchError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The attributes: ``args`` are not the arguments of subclasses."""
+        return type(self).__new__, (type(self), *self.args), vars(self)
 
 
 class SourceError(WorkbenchError):
@@ -127,6 +133,14 @@ class ModelError(WorkbenchError):
     """A model cannot be loaded or run."""
 
 
+class ArgumentTypeError(WorkbenchError, TypeError):
+    """An argument of a public function has the wrong type."""
+
+
+class ArgumentValueError(WorkbenchError, ValueError):
+    """An argument of a public function has a value that it does not take."""
+
+
 # -- diagnostics ----------------------------------------------------------------------------------
 # Diagnostics of a source text: errors and advice with their spans, ready to become JSON.
 
@@ -195,6 +209,16 @@ class Problem:
     fix: str | None = None
     #: The text that the fix replaces; None without a fix.
     fix_span: Span | None = None
+    #: A stable word for programs: that of the error or advice; empty without a span.
+    kind: str = ""
+    #: The rule that cannot be read because of the error; None if all rules can be read.
+    rule: Span | None = None
+    #: A rule that defines the name without a rule that the error reports; empty for other errors.
+    missing_rule: str = ""
+
+    def __repr__(self) -> str:
+        place = ":".join(map(str, self.position or ()))
+        return f"Problem({self.severity} {place}: {shorten(self.message, 80)!r})"
 
     @staticmethod
     def of(error: WorkbenchError) -> Problem:
@@ -204,7 +228,13 @@ class Problem:
         position = error.source.position(error.span.start)
         where = None if error.fix is None else error.fix_span
         return Problem(
-            error.message, error.hint, error.span, position, fix=error.fix, fix_span=where
+            error.message,
+            error.hint,
+            error.span,
+            position,
+            fix=error.fix,
+            fix_span=where,
+            kind=error.kind,
         )
 
     @staticmethod
@@ -213,7 +243,14 @@ class Problem:
         position = source.position(advice.span.start)
         where = None if advice.fix is None else advice.span
         return Problem(
-            advice.message, advice.hint, advice.span, position, advice.severity, advice.fix, where
+            advice.message,
+            advice.hint,
+            advice.span,
+            position,
+            advice.severity,
+            advice.fix,
+            where,
+            advice.kind,
         )
 
 

@@ -12,7 +12,6 @@ import logging
 import os
 import pickle
 import platform
-import stat
 import sys
 import tempfile
 from collections.abc import Iterable
@@ -26,7 +25,14 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.resources import cache_folder
+from workbench.base.private_files import (
+    NotPrivateError,
+    private_cache_folder,
+    private_folder,
+    read_private,
+    report_not_private,
+    temporary_folder,
+)
 
 #: Cached code that no process has read for this many seconds is removed.
 _UNUSED = 90 * 86_400
@@ -41,16 +47,16 @@ FOLDER_VARIABLE = "WORKBENCH_KERNEL_FOLDER"
 def code_folder() -> Path:
     """The folder of compiled code for this processor: the user's, else a temporary one.
 
-    Raises: OSError if neither can be written.
+    Raises: OSError if neither can be written, or others may write to both.
     """
     if named := os.environ.get(FOLDER_VARIABLE):
-        folder = Path(named)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+        return private_folder(Path(named))
     try:
-        return _usable(cache_folder())
-    except (OSError, RuntimeError):  # it cannot be written, or there is no home folder
-        return _usable(_temporary_folder())
+        return _usable(private_cache_folder())
+    except OSError as error:
+        if isinstance(error, NotPrivateError):
+            report_not_private(error)
+        return _usable(temporary_folder())
 
 
 def _usable(folder: Path) -> Path:
@@ -58,25 +64,11 @@ def _usable(folder: Path) -> Path:
 
     Raises: OSError
     """
-    found = folder / "kernels" / installation()
-    if not is_complete(found):
-        found.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=found).close()
-    return found
-
-
-def _temporary_folder() -> Path:
-    """A folder of the user in the system's temporary folder; it is the same in all processes.
-
-    Raises: OSError if others may have written to it: code that is read from it is run.
-    """
-    owner = "" if sys.platform == "win32" else os.getuid()
-    folder = Path(tempfile.gettempdir()) / f"grammar-workbench-{owner}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.lstat()
-    if owner != "" and (found.st_uid, found.st_mode) != (owner, stat.S_IFDIR | 0o700):
-        raise PermissionError(f"{folder} must be a folder that only this user can use")
-    return folder
+    private_folder(folder / "kernels")
+    codes = private_folder(folder / "kernels" / installation())
+    if not is_complete(codes):
+        tempfile.TemporaryFile(dir=codes).close()
+    return codes
 
 
 @cache
@@ -156,37 +148,65 @@ def replace_file(path: Path, data: bytes) -> None:
             raise
 
 
+class DamagedCodeError(Exception):
+    """The file of a kernel is damaged."""
+
+
 class StoredCode:
     """Compiled code of one kernel on disk."""
 
     #: False after code could not be written.
     all_written = True
+    #: Whether damage is an error, or the kernel is compiled where it is needed.
+    damage_is_error = False
+    #: Whether damage was logged.
+    damage_logged = False
 
     def __init__(self, function: FunctionType, sources: str) -> None:
         """``sources`` is a digest of all that the machine code depends on in the sources."""
         self._function, self._sources = function, sources
 
     def read(self, key: object) -> Any:  # noqa: ANN401  # numba's own data
-        """What was stored under a key; None if there is nothing or it is damaged."""
+        """What was stored under a key; None if there is nothing or it is damaged.
+
+        Raises: DamagedCodeError where ``damage_is_error``.
+        """
         try:
             path = self._path(key)
-            data = path.read_bytes()
+            data = read_private(path)
             if hashlib.sha256(data[32:]).digest() != data[:32]:
-                _log.warning("%s is damaged and is compiled again", path.name)
+                self._report_damage(path)
                 return None
             if wall_time() - path.stat().st_mtime > _UNUSED / 3:
                 with suppress(OSError):  # the folder may be read-only
                     path.touch()
+        except NotPrivateError as error:
+            report_not_private(error)
+            return None
         except OSError:
             return None
-        return pickle.loads(data[32:])  # the user's own file
+        return pickle.loads(data[32:])  # in a file and a folder that only this user may write
+
+    @staticmethod
+    def _report_damage(path: Path) -> None:
+        """Log damage once in a process.
+
+        Raises: DamagedCodeError where ``damage_is_error``.
+        """
+        if not StoredCode.damage_logged:
+            StoredCode.damage_logged = True
+            _log.warning("compiled kernels in %s are damaged and are compiled again", path.parent)
+        if StoredCode.damage_is_error:
+            raise DamagedCodeError
 
     def write(self, key: object, data: bytes) -> None:
         """Store data under a key; an error is logged once."""
         try:
             replace_file(self._path(key), hashlib.sha256(data).digest() + data)
         except OSError as error:  # a full disk, or no folder: it is compiled in each process
-            if StoredCode.all_written:
+            if isinstance(error, NotPrivateError):
+                report_not_private(error)
+            elif StoredCode.all_written:
                 _log.warning("compiled kernels cannot be cached: %s", error)
             StoredCode.all_written = False
 

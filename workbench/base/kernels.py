@@ -10,6 +10,7 @@ once by their compiled forms. A call that is running ends as it began.
 
     undecided ──first call──▶ all kernels are in the cache ──────────────▶ compiled
                               some are missing ──▶ interpreted ──switch──▶ compiled
+    compiled ──a file of the cache is damaged──▶ undecided, once
 
 The cache (``kernel_cache``) has one file for each kernel and types of arguments. Its name is a
 digest of everything the machine code depends on (sources of the kernel and of all kernels it calls,
@@ -31,17 +32,20 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from functools import cache, cached_property
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import monotonic, perf_counter
 from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
+from workbench.base.cpu_time import begin_uncounted, end_uncounted, uncounted
 from workbench.base.kernel_cache import (
     FOLDER_VARIABLE,
+    DamagedCodeError,
     StoredCode,
     code_folder,
     complete_list,
@@ -60,8 +64,12 @@ Form = Literal["undecided", "interpreted", "compiled"]
 #: The module whose ``main`` calls every kernel with the types of arguments that occur.
 _EXAMPLES = "workbench.constraint.kernel_examples"
 
-#: The seconds after which a process that compiles is ended.
+#: The seconds after which a process that compiles is ended: in all, and without a new kernel.
 _MAX_SECONDS = 300.0
+_MAX_SILENCE = 90.0
+
+#: The seconds between two looks at a process that compiles.
+_WATCH_SECONDS = 0.1
 
 
 class Kernel:
@@ -80,10 +88,14 @@ class Kernel:
             _kernels.append(self)
 
     def __call__(self, *arguments: object) -> Any:  # noqa: ANN401  # the function's result
-        return self._call(*arguments)
+        try:
+            return self._call(*arguments)
+        except DamagedCodeError:  # before the function began
+            _compile_again()
+            return self._call(*arguments)
 
     def _first_call(self, *arguments: object) -> object:
-        with _not_counted():
+        with uncounted():
             _decide()
             self.choose_form()
         return self._call(*arguments)
@@ -109,7 +121,7 @@ class Kernel:
         """numba's dispatcher, which reads compiled code from the cache or compiles it."""
         import numba
 
-        _count_compile_seconds()
+        _leave_out_compilations()
         options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **self._options}
         dispatcher: Any = numba.njit(**options)(_copied(self.py_func, "compiled"))
         dispatcher._cache = _code_cache()(self)
@@ -165,6 +177,8 @@ class _State:
     switched = -float("inf")
     #: Set when no other process is compiling for this one, or not any more.
     settled = threading.Event()
+    #: Whether all kernels were compiled again because a file was damaged.
+    repaired = False
     #: Called once when something has to wait for the compiled kernels.
     announce: Callable[[], None] | None = None
 
@@ -245,37 +259,26 @@ def interpreting() -> bool:
     return _state.form != "undecided" and not _state.settled.is_set()
 
 
-def wait_until_compiled() -> bool:
-    """Wait if another process is compiling the kernels; whether the compiled forms are used."""
+def wait_until_compiled(check: Callable[[], None] = lambda: None) -> bool:
+    """Wait if another process is compiling the kernels; whether the compiled forms are used.
+
+    ``check`` is called while it waits, and may raise to end the wait.
+    """
     _decide()
     if not _state.settled.is_set():
         _announce()
-        _state.settled.wait()
+        while not _state.settled.wait(_WATCH_SECONDS):
+            check()
     return _state.form == "compiled"
 
 
-def counted_from(began: float) -> float:
-    """The moment from which work that began at ``began`` counts against a time limit.
+def switched_at() -> float:
+    """When compiled kernels replaced ordinary Python, by ``time.perf_counter``; −∞ if they did not.
 
-    Work that used up its seconds as ordinary Python waits for the compiled kernels; it is then
-    counted from the switch.
+    Work that used up its seconds as ordinary Python waits for the compiled kernels; its seconds
+    are then counted from there.
     """
-    return max(began, _state.switched)
-
-
-def counted_now() -> float:
-    """``time.perf_counter`` without the seconds that loading and compiling kernels took."""
-    return perf_counter() - _uncounted.seconds
-
-
-def uncounted_seconds() -> float:
-    """The seconds that loading and compiling kernels took in this process."""
-    return _uncounted.seconds
-
-
-def counted_cpu_seconds() -> float:
-    """The CPU time of this thread without the time in which it loaded and compiled kernels."""
-    return thread_time() - _uncounted.of_thread.seconds
+    return _state.switched
 
 
 def when_waiting(callback: Callable[[], None]) -> None:
@@ -330,6 +333,9 @@ def _decide() -> None:
             _state.form = "compiled"
         else:
             _state.form = "interpreted"
+        # the present process compiles only what it was asked to, or cannot repair
+        recovers = _state.form == "compiled" and chosen == "auto" and not _state.repaired
+        StoredCode.damage_is_error = recovers
         if _state.form == "compiled" or chosen == "python":
             _state.settled.set()
             return
@@ -347,11 +353,33 @@ def _switch_when_compiled() -> None:
             for kernel in _kernels:
                 if kernel._call != kernel._first_call:
                     kernel.choose_form()
-            _state.switched = counted_now()
+            _state.switched = perf_counter()
     except (OSError, subprocess.SubprocessError) as error:
         _log.warning("kernels remain ordinary Python, which is slower: %s", error)
     finally:
         _state.settled.set()
+
+
+def _compile_again() -> None:
+    """Let another process compile all kernels, because files of the cache are damaged."""
+    with _lock:
+        if _state.repaired:
+            return  # by another thread
+        _state.repaired, StoredCode.damage_is_error = True, False
+        with suppress(OSError):  # in a read-only folder, this process compiles what it needs
+            complete_list(code_folder()).unlink(missing_ok=True)
+        for key in [key for key in _scopes if key[1] == "compiled"]:
+            del _scopes[key]
+        for kernel in _kernels:
+            vars(kernel).pop("compiled", None)
+        _decide_anew()
+
+
+def _decide_anew() -> None:
+    """Let the next call of any kernel choose the form."""
+    _state.form, _state.settled = "undecided", threading.Event()
+    for kernel in _kernels:
+        kernel._call = kernel._first_call
 
 
 def _after_fork() -> None:
@@ -361,11 +389,8 @@ def _after_fork() -> None:
     """
     global _lock
     _lock = threading.RLock()
-    _uncounted.reset()
     if not _state.settled.is_set():
-        _state.form, _state.settled = "undecided", threading.Event()
-        for kernel in _kernels:
-            kernel._call = kernel._first_call
+        _decide_anew()
 
 
 if hasattr(os, "register_at_fork"):
@@ -397,15 +422,36 @@ def _compile_in_another_process() -> None:
             start_new_session=True,  # it continues if this process ends
         )
         try:
-            status = process.wait(_MAX_SECONDS)
-        except subprocess.TimeoutExpired:
+            status = _watched(process, code_folder())
+        except subprocess.SubprocessError:
             _kill(process)
-            raise subprocess.SubprocessError(f"not compiled in {_MAX_SECONDS:g} s") from None
+            raise
         if status:
             errors.seek(0)
             lines = errors.read().decode("utf-8", "replace").split("\n")
             said = next(filter(str.strip, reversed(lines)), f"exit status {status}")
             raise subprocess.SubprocessError(said)
+
+
+def _watched(process: subprocess.Popen[bytes], folder: Path) -> int:
+    """The exit status of a process that compiles into a folder, once it ends.
+
+    Raises: SubprocessError if it takes too long, or writes nothing for long: it hangs, is stopped,
+            or waits for one of which this is true.
+    """
+    began = progressed = monotonic()
+    changed = folder.stat().st_mtime_ns
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(_WATCH_SECONDS)
+        now, before = monotonic(), changed
+        changed = folder.stat().st_mtime_ns
+        if changed != before:
+            progressed = now
+        if now - began > _MAX_SECONDS:
+            raise subprocess.SubprocessError(f"not compiled in {_MAX_SECONDS:g} s")
+        if now - progressed > _MAX_SILENCE:
+            raise subprocess.SubprocessError(f"no kernel was compiled in {_MAX_SILENCE:g} s")
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
@@ -508,75 +554,18 @@ def _digest(file: str) -> str:
     return hashlib.sha256(Path(file).read_bytes()).hexdigest()
 
 
-class _OfThread(threading.local):
-    """The CPU seconds in which this thread loaded or compiled kernels."""
-
-    seconds = 0.0
-    began = 0.0
-    depth = 0
-
-
-class _Uncounted:
-    """Adds up the seconds of the day in which any thread loads or compiles kernels."""
-
-    seconds = 0.0
-    _began = 0.0
-
-    def __init__(self) -> None:
-        self.of_thread = _OfThread()
-        self.reset()
-
-    def reset(self) -> None:
-        """No thread loads or compiles."""
-        # a separate lock: numba calls these while it holds the lock of its compiler
-        self._lock, self._depth, self.of_thread.depth = threading.Lock(), 0, 0
-
-    def begin(self) -> None:
-        own = self.of_thread
-        if not own.depth:
-            own.began = thread_time()
-        own.depth += 1
-        with self._lock:
-            if not self._depth:
-                self._began = perf_counter()
-            self._depth += 1
-
-    def end(self) -> None:
-        own = self.of_thread
-        own.depth -= 1
-        if not own.depth:
-            own.seconds += thread_time() - own.began
-        with self._lock:
-            self._depth -= 1
-            if not self._depth:
-                self.seconds += perf_counter() - self._began
-
-
-_uncounted = _Uncounted()
-
-
-@contextmanager
-def _not_counted() -> Iterator[None]:
-    """The seconds of the block do not count against limits."""
-    _uncounted.begin()
-    try:
-        yield
-    finally:
-        _uncounted.end()
-
-
 @cache
-def _count_compile_seconds() -> None:
-    """Count the seconds of compilations in this process (``counted_now``)."""
+def _leave_out_compilations() -> None:
+    """Let no limit count the compilations in this process."""
     from numba.core import event
 
     class Compilations(event.Listener):
         def on_start(self, _: object) -> None:
             _announce()
-            _uncounted.begin()
+            begin_uncounted()
 
         def on_end(self, _: object) -> None:
-            _uncounted.end()
+            end_uncounted()
 
     event.register("numba:compile", Compilations())
 
@@ -596,7 +585,7 @@ def _code_cache() -> type:
             self._code = StoredCode(kernel.py_func, kernel.sources)
 
         def load_overload(self, signature: object, target: Any) -> object:  # noqa: ANN401
-            with _not_counted():
+            with uncounted():
                 target.refresh()
                 stored = self._code.read(self._key(signature, target.codegen()))
                 return None if stored is None else rebuild(target, *stored)
@@ -614,9 +603,6 @@ def _code_cache() -> type:
 
 __all__ = [
     "compile_all",
-    "counted_cpu_seconds",
-    "counted_from",
-    "counted_now",
     "direct",
     "inlined",
     "inner",
@@ -624,6 +610,7 @@ __all__ = [
     "interpreting",
     "njit",
     "of_arrays",
+    "switched_at",
     "wait_until_compiled",
     "when_waiting",
     "wrapping",

@@ -1,105 +1,179 @@
 """Limits on the time, states and memory of one compilation or one mask.
 
-Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a limit.
+Loops call ``Limits.check`` and ``Clock.check``, which raise LimitError above a limit. Time is the
+CPU time of the thread that computes (``cpu_time``): what a text needs does not depend on what else
+the machine does.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
+from threading import get_ident
+from time import perf_counter
+from typing import TypeVar
 
-from workbench.base import kernels
+from workbench.base import cpu_time, kernels
+from workbench.base.arguments import PositiveCount, Seconds, check_fields
 from workbench.base.errors import EndedError, LimitError
 
+#: A clock, or None where no budget holds.
+Limiting = TypeVar("Limiting", bound="Clock | None")
 
-@dataclass(slots=True)
-class Deadline:
-    """A ``time_budget``: when it began, and the reading of ``_cpu_seconds`` at its end.
+_HINT = "the grammar grows too large; simplify it or bound a repetition"
 
-    Both are set again after compiled kernels replaced ordinary Python.
+
+class Clock:
+    """Compares the CPU time of some work with the seconds it may take.
+
+    Work that another thread continues is counted there from its first look at the clock. Work
+    that takes too long because its kernels are not compiled yet waits for them, and is counted
+    from there.
     """
 
-    seconds: float
-    began: float
-    cpu: float
+    __slots__ = ("_began", "_created", "_ended", "_outer", "_safe_until", "limits")
+
+    def __init__(self, limits: Limits, outer: Clock | None = None) -> None:
+        #: What the work may spend; its ``seconds`` are compared here.
+        self.limits = limits
+        #: The clock of the work of which this is a part.
+        self._outer = outer
+        self._ended = False
+        #: The thread → its CPU seconds when it began.
+        self._began = {get_ident(): cpu_time.cpu_seconds()}
+        self._created = perf_counter()
+        #: The CPU time cannot be used up before this moment of ``time.perf_counter``, because a
+        #: thread's CPU time grows at most as fast: until then no check reads it.
+        self._safe_until = self._created + limits.seconds
+
+    def __reduce__(self) -> tuple[type[Clock], tuple[Limits]]:
+        """A copy is a clock that begins now: the readings mean nothing in another process."""
+        return Clock, (self.limits,)
+
+    @property
+    def seconds(self) -> float:
+        """The CPU seconds that this thread used."""
+        now = cpu_time.cpu_seconds()
+        return now - min(now, self._began.setdefault(get_ident(), now))
 
     def end(self) -> None:
-        """Let the next check in the block raise EndedError; may be called from another thread."""
-        self.seconds, self.cpu = -math.inf, -math.inf
+        """Let the next check raise EndedError; may be called from another thread."""
+        self._ended = True
+        self._safe_until = -math.inf
+
+    def check(self, hint: str = _HINT) -> None:
+        """Raise LimitError if the seconds of this clock or of a ``time_budget`` are used up.
+
+        Cost: 0.2 µs.
+        Raises: LimitError; EndedError after ``end``.
+        """
+        now = perf_counter()
+        if now > self._safe_until:
+            self._check_seconds(hint)
+        budget = _BUDGET.get()
+        if budget is not None:
+            budget.check_all(now, hint)
+
+    def check_all(self, now: float, hint: str) -> None:
+        """Check this clock and those of the work of which it is a part."""
+        clock: Clock | None = self
+        while clock is not None:
+            if now > clock._safe_until:
+                clock._check_seconds(hint)
+            clock = clock._outer
+
+    def _check_seconds(self, hint: str) -> None:
+        allowed = self.limits.seconds
+        left = allowed - self.seconds
+        if left < 0 and not self._ended:
+            if kernels.interpreting():
+                kernels.wait_until_compiled(_check_ended)
+            if self._created < kernels.switched_at():
+                self.restart()
+                left = allowed
+        self._safe_until = perf_counter() + left
+        if self._ended:  # read last: another thread may have called ``end`` just before
+            self._safe_until = -math.inf
+            raise EndedError
+        if left < 0:
+            self.exceeded(hint)
+
+    def give_way(self) -> None:
+        """Let other work go first, where a subclass knows of it."""
+
+    def restart(self) -> None:
+        """Count the seconds of this thread from now on."""
+        self._created = perf_counter()
+        self._began[get_ident()] = cpu_time.cpu_seconds()
+
+    def exceeded(self, hint: str) -> None:
+        """What a check does when the seconds are used up: raise LimitError."""
+        raise LimitError(f"needs more than {self.limits.seconds:,} seconds", "seconds", hint)
 
 
-#: The deadline of the current request; None outside a ``time_budget``.
-_DEADLINE: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
-
-#: The CPU seconds of all ``not_budgeted`` blocks.
-_NOT_BUDGETED: ContextVar[float] = ContextVar("not_budgeted", default=0.0)
+#: The innermost ``time_budget``; None outside of all.
+_BUDGET: ContextVar[Clock | None] = ContextVar("budget", default=None)
 
 
-def _cpu_seconds() -> float:
-    """The CPU time of this thread without that of kernels' loading and ``not_budgeted`` blocks."""
-    return kernels.counted_cpu_seconds() - _NOT_BUDGETED.get()
+def _check_ended() -> None:
+    """Raise EndedError if the present work was ended, whatever time it has."""
+    clock = _BUDGET.get()
+    while clock is not None:
+        if clock._ended:
+            raise EndedError
+        clock = clock._outer
 
 
-@contextmanager
-def not_budgeted() -> Iterator[None]:
-    """Within the block, CPU time does not count for a ``time_budget``.
+def give_way() -> None:
+    """Let other work go first while this one cannot continue.
 
-    For the forward passes of a model: their number is bounded, and the thread that runs one may
-    compute rows for other requests.
+    Raises: EndedError if the work was ended.
     """
-    began = _cpu_seconds()
-    try:
-        yield
-    finally:
-        _NOT_BUDGETED.set(_NOT_BUDGETED.get() + _cpu_seconds() - began)
+    _check_ended()
+    clock = _BUDGET.get()
+    while clock is not None:
+        clock.give_way()
+        clock = clock._outer
+
+
+def budget_clock(seconds: float = math.inf) -> Clock:
+    """A clock for ``within``, as a part of the present work."""
+    return Clock(replace(LIMITS, seconds=seconds), _BUDGET.get())
+
+
+def current_budget() -> Clock | None:
+    """The clock of the innermost ``within`` or ``time_budget``, for work that moves to a thread."""
+    return _BUDGET.get()
 
 
 @contextmanager
-def time_budget(seconds: float) -> Iterator[Deadline]:
+def within(clock: Limiting) -> Iterator[Limiting]:
+    """Within the block, each check of any clock checks this one too; None checks no other."""
+    token = _BUDGET.set(clock)
+    try:
+        yield clock
+    finally:
+        _BUDGET.reset(token)
+
+
+def time_budget(seconds: float) -> AbstractContextManager[Clock]:
     """Within the block, no clock allows more than ``seconds`` of this thread's CPU time in all.
 
     A request consists of operations, each with separate limits; together they have this budget.
-    CPU time is counted, because a request also waits for other requests. Inside another
-    ``time_budget`` the earlier deadline holds.
+    Budgets may be nested: all of them hold.
     """
-    outer = _DEADLINE.get()
-    own = Deadline(seconds, kernels.counted_now(), _cpu_seconds() + seconds)
-    earlier = own if outer is None or own.cpu < outer.cpu else outer
-    token = _DEADLINE.set(earlier)
-    try:
-        yield earlier
-    finally:
-        _DEADLINE.reset(token)
+    return within(budget_clock(seconds))
 
 
 def check_time_budget(hint: str = "simplify the grammar, or bound a repetition") -> None:
-    """Raise LimitError after the deadline of a ``time_budget``; costs about 0.1 µs."""
-    if _DEADLINE.get() is not None:
-        _check_deadline(kernels.counted_now(), hint)
-
-
-def _check_deadline(now: float, hint: str) -> None:
-    deadline = _DEADLINE.get()
-    # reading the CPU time takes longer; it is never more than the time that has passed
-    if (
-        deadline is None
-        or now - kernels.counted_from(deadline.began) <= deadline.seconds
-        or _cpu_seconds() <= deadline.cpu
-    ):
-        return
-    if deadline.seconds < 0:
-        raise EndedError
-    if kernels.interpreting():
-        kernels.wait_until_compiled()
-    began = kernels.counted_from(deadline.began)
-    if began == deadline.began:
-        raise LimitError(f"needs more than {deadline.seconds:,} seconds", "seconds", hint)
-    # the CPU time at the switch is known only if this thread waited for it: counted from here
-    deadline.began, deadline.cpu = began, _cpu_seconds() + deadline.seconds
+    """Raise LimitError if the seconds of a ``time_budget`` are used up; costs about 0.2 µs."""
+    budget = _BUDGET.get()
+    if budget is not None:
+        budget.check_all(perf_counter(), hint)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,40 +181,46 @@ class Limits:
     """What a compilation and the masks made from it may spend.
 
     The defaults are those of the public page: two seconds and 256 MB a compilation. They are
-    checked inside the loops, so that a regex that explodes is stopped early. The seconds count
-    from the start of a ``Clock``, not from the creation of the limits.
+    checked inside the loops, so that a regex that explodes is stopped early. The seconds are CPU
+    time and count from the start of a ``Clock``, not from the creation of the limits.
     """
 
     #: States of any one automaton, before and after determinization.
-    states: int = 100_000
+    states: PositiveCount = 100_000
     #: Edges of the explicit token machines (the closed form).
-    token_edges: int = 5_000_000
+    token_edges: PositiveCount = 5_000_000
     #: Configurations of a nondeterministic pushdown automaton at one position.
-    configurations: int = 2_000
+    configurations: PositiveCount = 2_000
     #: Symbols on one stack; a text nested to this depth is read in under 0.1 s.
-    stack_depth: int = 20_000
+    stack_depth: PositiveCount = 20_000
     #: Mask rows that a constraint caches; the oldest is dropped first.
-    rows: int = 4_096
-    #: Seconds of one compilation, or of one mask.
-    seconds: float = 2.0
+    rows: PositiveCount = 4_096
+    #: CPU seconds of one compilation, or of one mask.
+    seconds: Seconds = 2.0
     #: Megabytes the tables of one compilation may hold.
-    megabytes: int = 256
+    megabytes: PositiveCount = 256
     #: States that a counted repetition such as ``x{1000}`` may unroll to.
-    unrolled: int = 200_000
+    unrolled: PositiveCount = 200_000
     #: The widest indentation of a line in a Lark grammar with an ``Indenter``.
-    columns: int = 24
-    #: When the work began whose stages share the seconds; None if each stage is timed separately.
+    columns: PositiveCount = 24
+    #: The clock of work whose stages share the seconds; None if each stage is timed separately.
     #: Not compared: cached results of equal budgets are the same.
-    began: float | None = field(default=None, compare=False)
+    shared_clock: Clock | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        if min(_budgets(self)) <= 0:
-            name = next(name for name in _BUDGETS if getattr(self, name) <= 0)
-            raise ValueError(f"limit {name!r} must be above 0")
+        try:
+            are_positive = min(_budgets(self)) > 0
+        except TypeError:
+            are_positive = False
+        if not are_positive:
+            check_fields(self)
 
     def __repr__(self) -> str:
-        values = ((one.name, getattr(self, one.name), one.default) for one in fields(self))
-        changed = (f"{name}={value!r}" for name, value, default in values if value != default)
+        changed = (
+            f"{limit.name}={getattr(self, limit.name)!r}"
+            for limit in fields(self)
+            if limit.compare and getattr(self, limit.name) != limit.default
+        )
         return f"Limits({', '.join(changed)})"
 
     def check(self, budget: str, spent: float, hint: str = "") -> None:
@@ -162,47 +242,20 @@ class Limits:
 
     def begun(self) -> Limits:
         """The same budgets for work that begins now: all its stages share the seconds."""
-        return replace(self, began=kernels.counted_now())
+        return replace(self, shared_clock=self.per_stage().clock())
+
+    def per_stage(self, most: float = math.inf) -> Limits:
+        """The same budgets for stages timed separately, of at most ``most`` seconds each."""
+        if self.shared_clock is None and most >= self.seconds:
+            return self
+        return replace(self, seconds=min(most, self.seconds), shared_clock=None)
 
     def clock(self) -> Clock:
-        """A clock that checks ``seconds``, counted from ``began`` or else from now."""
-        return Clock(self, kernels.counted_now() if self.began is None else self.began)
+        """A clock for ``seconds``: the shared one, or a clock that begins now."""
+        return self.shared_clock or Clock(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
-    """Measures the time since the work began and compares it with the limit.
-
-    Loading and compiling kernels does not count, and work that takes too long because its kernels
-    are not compiled yet waits for them; its seconds are then counted from there.
-    """
-
-    limits: Limits
-    started: float
-
-    @property
-    def seconds(self) -> float:
-        return kernels.counted_now() - kernels.counted_from(self.started)
-
-    def check(
-        self, hint: str = "the grammar grows too large; simplify it or bound a repetition"
-    ) -> None:
-        """Raise LimitError above the time limit, and after the deadline of a ``time_budget``.
-
-        Costs about 0.2 µs.
-        """
-        now = kernels.counted_now()
-        allowed = self.limits.seconds
-        if now - self.started > allowed and now - kernels.counted_from(self.started) > allowed:
-            if kernels.interpreting():
-                kernels.wait_until_compiled()
-                now = kernels.counted_now()
-            self.limits.check("seconds", self.seconds, hint)
-        if _DEADLINE.get() is not None:
-            _check_deadline(now, hint)
-
-
-_BUDGETS = tuple(one.name for one in fields(Limits) if one.name != "began")
+_BUDGETS = tuple(limit.name for limit in fields(Limits) if limit.compare)
 _budgets = attrgetter(*_BUDGETS)
 
 #: The default limits.
@@ -217,17 +270,18 @@ class Phase:
     """One phase of a compilation and how long it took."""
 
     name: str
+    #: Milliseconds of CPU time.
     milliseconds: float
 
 
 @contextmanager
 def timed(name: str, phases: list[Phase] | None) -> Iterator[None]:
-    """Append a phase with the time of the block, also if it raises. None: not measured."""
+    """Append a phase with the CPU time of the block, also if it raises. None: not measured."""
     if phases is None:
         yield
         return
-    started = kernels.counted_now()
+    began = cpu_time.cpu_seconds()
     try:
         yield
     finally:
-        phases.append(Phase(name, 1000 * (kernels.counted_now() - started)))
+        phases.append(Phase(name, 1000 * (cpu_time.cpu_seconds() - began)))

@@ -6,8 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
 from typing import Any, TypeVar
+
+from workbench.base.cached_property import cached_property
 
 _Class = TypeVar("_Class")
 _Value = TypeVar("_Value")

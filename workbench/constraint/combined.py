@@ -20,9 +20,10 @@ from itertools import islice, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Clock, Limits, check_time_budget, time_budget
 from workbench.constraint.engine.automaton import (
     AutomatonConstraint,
     DfaConstraint,
@@ -31,6 +32,7 @@ from workbench.constraint.engine.automaton import (
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.protocol import (
     Constraint,
+    ProcessLocal,
     State,
     StepsByBytes,
     TokenMask,
@@ -49,8 +51,10 @@ PairState = tuple[State, State]
 #: tokens need not be expanded completely if a final state is near.
 _TOKENS_PER_TURN = 64
 
+_TOO_MANY_STEPS = "every token that both allow is tried; let one of the two allow fewer tokens"
 
-class Intersection:
+
+class Intersection(ProcessLocal):
     """The constraint that allows what two constraints both allow.
 
     Dead ends are found by a search over pairs of states, token by token; each pair is visited
@@ -60,11 +64,13 @@ class Intersection:
     mask never lacks a token, but may become empty before the end.
 
     Cost:   for a mask, two steps for every token that both allow, and the search; cached.
-    Raises: VocabularyError where the vocabularies differ, or no text is accepted by both.
+    Raises: VocabularyError where the vocabularies differ, or no text is accepted by both;
+            LimitError from a mask of which the steps take more than twice ``limits.seconds``.
     """
 
     __repr__ = constraint_repr
 
+    @checked
     def __init__(self, a: Constraint, b: Constraint, limits: Limits = LIMITS) -> None:
         if a.vocabulary is not b.vocabulary and (
             a.vocabulary.tokens != b.vocabulary.tokens or a.vocabulary.ends != b.vocabulary.ends
@@ -90,7 +96,8 @@ class Intersection:
 
     def _mask(self, state: PairState) -> TokenMask:
         clock = self.limits.clock()
-        allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
+        with time_budget(2 * self.limits.seconds):  # the searches, and the steps of all tokens
+            allowed = [i for i, there in self._steps(state) if self._is_coaccessible(there, clock)]
         if self.is_final(state):
             allowed.extend(self.vocabulary.ends)
         return TokenMask.of(allowed, len(self.vocabulary))
@@ -100,6 +107,7 @@ class Intersection:
         here, there = state
         bits = self.a.mask(here).bits & self.b.mask(there).bits
         for token_id in TokenMask(bits, len(self.vocabulary)):
+            check_time_budget(_TOO_MANY_STEPS)
             if token_id not in self.vocabulary.ends:
                 yield token_id, (self.a.advance(here, token_id), self.b.advance(there, token_id))
 
@@ -174,7 +182,7 @@ class Intersection:
         )
 
 
-class SmallTokens:
+class SmallTokens(ProcessLocal):
     """A constraint over the small tokens of a vocabulary, with the ids of the whole vocabulary.
 
     A token is allowed if and only if it is small (``is_small``) and a sequence of small tokens
@@ -285,6 +293,7 @@ class Monitored(Intersection):
     Raises: WorkbenchError where no text is accepted by both.
     """
 
+    @checked
     def __init__(self, constraint: Constraint, monitor: Monitor, limits: Limits = LIMITS) -> None:
         from workbench.constraint.methods.online import Online, by_trie  # lazy: needs lark
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
 
-from workbench.base.errors import BuildError, WorkbenchError, suggestion
-from workbench.base.limits import LIMITS, Limits
+from workbench.analysis.no_text import no_text
+from workbench.base.arguments import checked
+from workbench.base.errors import ArgumentValueError, BuildError, WorkbenchError, suggestion
+from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import cannot_spell
@@ -17,6 +19,7 @@ from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import labels_of, over_bytes
 from workbench.grammar.monitors.monitor import Monitor, monitor_named
+from workbench.pushdown.network import Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -287,6 +290,7 @@ METHODS: dict[str, Method] = {
 }
 
 
+@checked
 def compile(
     grammar: Grammar,
     vocabulary: Vocabulary,
@@ -313,31 +317,30 @@ def compile(
     ``options``       the method's own, of ``MethodOptions``; ``METHODS`` says what they mean.
 
     Raises: WorkbenchError for an unknown method, or an option that it does not have;
-            for a monitor that does not fit; VocabularyError where no accepted text can be
-            tokenized; LimitError.
+            for a monitor that does not fit; BuildError where the grammar accepts no text;
+            VocabularyError where no accepted text can be tokenized; LimitError.
     """
-    if not isinstance(grammar, Grammar) or not isinstance(vocabulary, Vocabulary):
-        given = f"{type(grammar).__name__} and {type(vocabulary).__name__}"
-        raise WorkbenchError(
-            f"expected a Grammar and a Vocabulary, not {given}",
-            "make them with Grammar.from_regex and Vocabulary.load, for example",
-        )
     chosen = METHODS.get(method)
     if chosen is None:
         known, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
-        raise WorkbenchError(f"there is no method {method!r}", known)
+        raise ArgumentValueError(f"there is no method {method!r}", known)
     for option in options:
         if option not in chosen.options:
             names = f"it has {', '.join(chosen.options) or 'none'}"
             known, _ = suggestion(option, chosen.options, names)
-            raise WorkbenchError(f"the method {method!r} has no option {option!r}", known)
+            raise ArgumentValueError(f"the method {method!r} has no option {option!r}", known)
 
     def make(text: Grammar, tokens: Vocabulary) -> Constraint:
-        if chosen.make is not _unconstrained:
-            text = _generable(text, tokens)
-        made = chosen.make(text, tokens, limits, **options)
+        # a method may try another way after one that took all its seconds
+        with time_budget(2 * limits.seconds):
+            if chosen.make is not _unconstrained:
+                text = _generable(text, tokens)
+            made = chosen.make(text, tokens, limits, **options)
         return made if monitor is None else _monitored(made, grammar, monitor, limits)
 
+    reader = grammar.reader
+    if chosen.make is not _unconstrained and not isinstance(reader, Network) and reader.is_empty:
+        raise no_text(grammar)
     labels = labels_of(grammar)
     if small_tokens and labels:
         raise WorkbenchError(
@@ -368,11 +371,6 @@ def _monitored(
 
     if isinstance(monitor, str):
         monitor = monitor_named(monitor, grammar, limits)
-    if isinstance(monitor, type) or not isinstance(monitor, Monitor):
-        raise WorkbenchError(
-            f"expected a monitor or its name, not {monitor!r}",
-            "a monitor has initial, step, is_final, finish and why",
-        )
     return Monitored(constraint, monitor, limits)
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Hashable
 
-from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
+from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.protocol import State, TokenMask, constraint_repr, state_key
+from workbench.constraint.protocol import ProcessLocal, State, TokenMask, constraint_repr, state_key
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -23,7 +23,7 @@ _MAX_INSERTED_BYTES = 1024
 _State = tuple[State, tuple[TokenId, ...], bool]
 
 
-class ForcedText:
+class ForcedText(ProcessLocal):
     """A constraint that inserts forced text: the bytes that every accepted text continues with.
 
     With ``healing`` the last token before a choice is not inserted: the model chooses among all
@@ -41,8 +41,6 @@ class ForcedText:
     __repr__ = constraint_repr
 
     def __init__(self, exact: AutomatonConstraint, healing: bool = True) -> None:
-        if not isinstance(healing, bool):
-            raise WorkbenchError(f"expected healing to be true or false, not {healing!r}")
         self.exact = exact
         self.vocabulary = exact.vocabulary
         self.healing = healing

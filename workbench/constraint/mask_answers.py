@@ -12,6 +12,7 @@ from itertools import islice
 
 from workbench.analysis.explain import explain
 from workbench.automata.code_points import expected as in_words
+from workbench.base.arguments import checked
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
@@ -36,6 +37,7 @@ class Reason:
         return self.sentence
 
 
+@checked
 def label_reason(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Sequence[TokenId], token_id: TokenId
 ) -> Reason:
@@ -46,6 +48,7 @@ def label_reason(
     """
     if not labels_of(grammar):
         raise WorkbenchError("expected a grammar with terminal labels", "'explain' is for others")
+    vocabulary.check_ids([token_id], "token_id")
     constraint = compile(grammar, vocabulary)
     state = constraint.initial
     for token_taken in so_far:

@@ -7,13 +7,23 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar, Generic, Protocol, TypeGuard, TypeVar, runtime_checkable
+from typing import (
+    Any,
+    ClassVar,
+    Generic,
+    NoReturn,
+    Protocol,
+    Self,
+    TypeGuard,
+    TypeVar,
+    runtime_checkable,
+)
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import State as DfaState
-from workbench.base.errors import TokenNotAllowed
+from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -71,6 +81,7 @@ class Constraint(Protocol):
         """The bytes that every accepted text continues with, at most ``most`` of them.
 
         Empty at a branch or a final state.
+        Raises: LimitError where they take longer than the constraint's limits allow.
         """
         ...
 
@@ -132,6 +143,25 @@ def state_key(constraint: Constraint) -> Callable[[State], Hashable]:
 
 def _itself(state: Hashable) -> Hashable:
     return state
+
+
+class ProcessLocal:
+    """A constraint whose states are numbered in the order of their first visit.
+
+    A copy is the constraint itself, with which its states can be used.
+    """
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        raise WorkbenchError(
+            f"{type(self).__name__} cannot be pickled: its states are numbers of this process",
+            "pickle the grammar and the vocabulary, and compile them in the other process",
+        )
 
 
 class Unconstrained:
@@ -321,8 +351,11 @@ class Precomputed:
 #: The states of a constraint.
 S = TypeVar("S")
 
+#: What to do where the bytes of ``forced`` take too long.
+ASK_FOR_LESS = "the text may be very long; pass the most bytes that you need"
 
-class TokenByToken(ABC, Generic[S]):
+
+class TokenByToken(ProcessLocal, ABC, Generic[S]):
     """Base of constraints that can step by one token without computing a mask."""
 
     __repr__ = constraint_repr

@@ -9,14 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arguments import Count, checked
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.base.errors import ArgumentValueError, TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.labels import read_as
 from workbench.constraint.protocol import (
     Constraint,
+    ProcessLocal,
     ReadsLabels,
     State,
     StepsByBytes,
@@ -40,7 +42,7 @@ class ReasoningState(NamedTuple):
     answer: State
 
 
-class Reasoning:
+class Reasoning(ProcessLocal):
     """Free text between two markers, then a text that another constraint allows.
 
     A reasoning model writes its thoughts before its answer: ``<think>…</think>{"sum": 7}``. The
@@ -62,16 +64,17 @@ class Reasoning:
 
     __repr__ = constraint_repr
 
+    @checked
     def __init__(
         self,
         answer: Constraint,
         opening: str = "<think>",
         closing: str = "</think>",
-        budget: int = 512,
+        budget: Count = 512,
         limits: Limits = LIMITS,
     ) -> None:
-        if not closing or budget < 0:
-            raise WorkbenchError("expected a closing marker, and a budget of 0 or more tokens")
+        if not closing:
+            raise ArgumentValueError("expected a closing marker, not an empty text as 'closing'")
         #: The constraint of what follows the closing marker.
         self.answer = answer
         self.vocabulary: Vocabulary = answer.vocabulary

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable
+from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from workbench.base.arguments import checked
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.combined import Monitored, SmallTokens
 from workbench.constraint.engine.automaton import (
     DfaConstraint,
@@ -42,6 +44,7 @@ from workbench.constraint.labels import read_as as read_as_by
 from workbench.constraint.protocol import (
     Constraint,
     HasEngine,
+    ProcessLocal,
     State,
     TokenMask,
     Unconstrained,
@@ -88,11 +91,15 @@ def _has_states_of_engine(constraint: Constraint) -> bool:
 def token_distances(constraint: Constraint, limits: Limits = LIMITS) -> TokenDistances:
     """The fewest tokens from each state of a constraint to an accepted text; cached with it.
 
+    Cost: twice ``limits.seconds`` at most.
     Raises: WorkbenchError for a constraint with too many states to explore; LimitError.
     """
     known = _CACHE.get(constraint)
     if known is None:
-        known = _CACHE[constraint] = _distances(constraint, limits)
+        # the distances are computed once, and spare the run all texts that are cut
+        limits = replace(limits, seconds=2 * limits.seconds)
+        with time_budget(limits.seconds):
+            known = _CACHE[constraint] = _distances(constraint, limits)
     return known
 
 
@@ -294,7 +301,7 @@ class _FreeRow(NamedTuple):
         return np.concatenate([after[self.targets], self.answers])
 
 
-class WithinBudget:
+class WithinBudget(ProcessLocal):
     """A constraint whose texts have at most ``budget`` tokens, the end token included.
 
     A token is in the mask if and only if the constraint allows it and some accepted text follows it
@@ -312,9 +319,8 @@ class WithinBudget:
 
     __repr__ = constraint_repr
 
+    @checked
     def __init__(self, constraint: Constraint, budget: int, limits: Limits | None = None) -> None:
-        if not isinstance(budget, int | np.integer):
-            raise WorkbenchError(f"expected a number of tokens, not {budget!r}")
         if isinstance(constraint, WithinBudget):
             budget = min(budget, constraint.budget)
         self.constraint: Constraint = without_budget(constraint)

@@ -23,11 +23,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from workbench.base.arguments import PositiveCount, checked
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint, TokenMask
 from workbench.decoding.model import ForwardPass, Logits, TimedLogits
-from workbench.decoding.sampling import Sampling, SamplingError, Scores, TokenDistribution, log_sum
+from workbench.decoding.sampling import Sampling, SamplingError, TokenDistribution, log_sum
+from workbench.decoding.stages import Scores
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import TokenId
@@ -143,12 +145,12 @@ def _setting(loop: DecodingLoop) -> _Setting:
 def check_drawn(name: str, sampling: Sampling) -> None:
     """Check that a sampling is one whose distribution a strategy can aim at.
 
-    Raises: SamplingError for temperature 0, top-k and top-p.
+    Raises: SamplingError for temperature 0, top-k, top-p, min-p and a repetition penalty.
     """
-    if sampling.temperature == 0 or sampling.top_k is not None or sampling.top_p is not None:
+    if sampling.temperature == 0 or sampling.filters or sampling.penalizes:
         raise SamplingError(
             f"{name} draws from the model's distribution: expected a temperature above 0,"
-            " and neither top-k nor top-p",
+            " and no top-k, top-p, min-p or repetition penalty",
             "temperature 1 is the model's own distribution",
         )
 
@@ -254,7 +256,7 @@ class Asap(_Learning):
     as valid; with ``finish=True`` there are none.
 
     Cost:   a forward pass for each token, as the plain loop; at most 200,000 prefixes are stored.
-    Raises: SamplingError for temperature 0, top-k or top-p.
+    Raises: SamplingError for what ``check_drawn`` refuses.
     Source: Park et al. 2024, Algorithm 1.
     """
 
@@ -286,15 +288,14 @@ class Cars(_Learning):
     ``attempts``  the most texts that are rejected for one that is accepted.
 
     Cost:   ``Trace.discarded_passes`` for the rejected texts; steps come when a text is accepted.
-    Raises: SamplingError for temperature 0, top-k or top-p; WorkbenchError after ``attempts``, or
+    Raises: SamplingError for what ``check_drawn`` refuses; WorkbenchError after ``attempts``, or
             for fewer than one.
     Source: Parys et al. 2025.
     """
 
-    def __init__(self, attempts: int = MAX_ATTEMPTS) -> None:
+    @checked
+    def __init__(self, attempts: PositiveCount = MAX_ATTEMPTS) -> None:
         super().__init__()
-        if attempts < 1:
-            raise WorkbenchError(f"expected at least one attempt, not {attempts!r}")
         self.attempts = attempts
 
     def steps(self, loop: DecodingLoop) -> Steps:

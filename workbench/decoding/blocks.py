@@ -21,11 +21,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arguments import Between, PositiveCount, check_fields, checked
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.visible_text import count_of
@@ -78,6 +79,7 @@ class Block:
         return f"Block({count_of(len(self.token_ids), 'token')}, logprob={self.logprob:.3f})"
 
 
+@checked
 def best_block(
     constraint: Constraint,
     logits: npt.ArrayLike,
@@ -211,13 +213,13 @@ class _Trellis:
         known = self._steps.get(place)
         if known is not None:
             return known
-        self._clock.check("take a shorter block, or a smaller grammar")
         by_target: dict[Place, list[TokenId]] = {}
         ends = self._constraint.vocabulary.ends
         if place.ended or self._constraint.is_final(place.state):
             by_target[ENDED] = sorted(ends)
         if not place.ended:
             for token_id in self._constraint.mask(place.state):
+                self._clock.check("take a shorter block, or a smaller grammar")
                 if token_id not in ends:
                     there = Place(self._constraint.advance(place.state, token_id))
                     by_target.setdefault(there, []).append(token_id)
@@ -259,8 +261,11 @@ class MixtureModel:
     vocabulary: Vocabulary
     texts: Mapping[tuple[TokenId, ...], float]
     #: The part of the probability that is the same for all tokens.
-    noise: float = 1e-6
+    noise: Annotated[float, Between(0)] = 1e-6
     name: str = "mixture"
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def block_logits(
         self, context: Sequence[TokenId], block: Sequence[TokenId | None]
@@ -304,14 +309,15 @@ class BlockStep:
     logprob: float
 
 
+@checked
 def generate_blocks(
     model: BlockModel,
     constraint: Constraint,
     context: Sequence[TokenId] = (),
     *,
-    length: int = 8,
-    passes: int = 4,
-    blocks: int = 1,
+    length: PositiveCount = 8,
+    passes: PositiveCount = 4,
+    blocks: PositiveCount = 1,
     limits: Limits = LIMITS,
 ) -> Iterator[BlockStep]:
     """Fill blocks of ``length`` tokens one after the other, each in at most ``passes`` passes.
@@ -322,8 +328,6 @@ def generate_blocks(
 
     Raises: WorkbenchError if no block is allowed, or every text has more tokens; LimitError.
     """
-    if length < 1 or passes < 1 or blocks < 1:
-        raise WorkbenchError("expected a length, passes and blocks of 1 or more")
     # the token that is added is the end token, for a text that fills all blocks
     constraint = WithinBudget(constraint, length * blocks + 1, limits)
     state, context = constraint.initial, list(context)

@@ -359,7 +359,7 @@ class Checkpoint:
             return ModelError(
                 f"{name!r}{at} is not on this machine and the hub does not answer or does not"
                 " know it",
-                "download the model once with network, or pass a local directory",
+                "name builtin, smollm2, a directory, a GGUF file, or a hub id once with network",
             )
         return ModelError(
             f"cannot load {name!r}: {message}",

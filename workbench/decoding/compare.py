@@ -132,7 +132,7 @@ def _prepared(
     teach: Callable[[PreparedContender], PreparedContender],
 ) -> PreparedContender | WorkbenchError:
     try:
-        return teach(contender.prepare(model, grammar, limits))
+        return teach(contender.prepare(model, grammar.for_generation, limits))
     except WorkbenchError as error:
         return error
 
@@ -205,6 +205,10 @@ def first_different_token(traces: Sequence[Trace]) -> int | None:
 #: If the fastest run is faster than the slowest by more than this factor, no speed ratio is given.
 MAX_SPREAD = 1.5
 
+#: The fewest tokens that a contender's timed runs have together for a speed ratio. Below, one
+#: interruption of the process changes the ratio more than the method does.
+MIN_TIMED_TOKENS = 200
+
 #: The most names in a sentence; the others are counted.
 _MAX_NAMES = 3
 
@@ -217,7 +221,7 @@ class Summary:
     """The measures of all runs of one contender.
 
     Perplexities are of all tokens of all runs together. ``relative`` is ``tokens_per_second``
-    divided by that of the unconstrained model; None if the latter is not ``steady``.
+    divided by that of the unconstrained model; None if that would be noise (``_relative``).
     """
 
     contender: Contender
@@ -266,6 +270,11 @@ class Summary:
         return float(f"{median(self.rates):.3g}") if self.rates else math.nan
 
     @property
+    def timed_tokens(self) -> int:
+        """The tokens of all runs that can be timed."""
+        return sum(m.tokens for m in self.measures if math.isfinite(m.tokens_per_second))
+
+    @property
     def steady(self) -> bool:
         """Whether two or more runs agree, so that ratios to this rate are meaningful."""
         return len(self.rates) > 1 and max(self.rates) <= MAX_SPREAD * min(self.rates)
@@ -300,12 +309,21 @@ def summaries(ended: Iterable[RunEnded]) -> list[Summary]:
         for ends in by_name.values()
     ]
     alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
-    if alone is None or not alone.steady:
+    if alone is None or not alone.steady or alone.timed_tokens < MIN_TIMED_TOKENS:
         return found
-    return [
-        replace(one, relative=one.tokens_per_second / alone.tokens_per_second) if one.rates else one
-        for one in found
-    ]
+    return [replace(one, relative=_relative(one, alone)) for one in found]
+
+
+def _relative(one: Summary, alone: Summary) -> float | None:
+    """The speed of a contender divided by that of the model alone; None where it would be noise.
+
+    A contender that saves no pass of the model cannot be faster than the model alone.
+    """
+    if one.timed_tokens < MIN_TIMED_TOKENS:
+        return None
+    ratio = one.tokens_per_second / alone.tokens_per_second
+    saves_passes = one.passes_per_token <= 0.995  # shown as 1.00
+    return ratio if ratio <= 1 or saves_passes else None
 
 
 # -- two sentences ---------------------------------------------------------------------------------
@@ -391,6 +409,8 @@ def _speed_words(found: Sequence[Summary]) -> str:
     if others:
         best = max(others, key=lambda one: one.relative or 0)
         return f"Fastest against unconstrained: {best.contender.name}, {best.relative:.2f}×."
+    if alone.steady and alone.timed_tokens < MIN_TIMED_TOKENS:
+        return f"{alone.timed_tokens} tokens of unconstrained are too few for a speed ratio."
     if len(alone.rates) < 2:
         return "One run of unconstrained gives no speed to compare with."
     if not alone.steady:

@@ -13,10 +13,10 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import State, TokenMask
 from workbench.decoding.exact_distribution import Node, TokenTree, model_distribution

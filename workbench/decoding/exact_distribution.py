@@ -25,8 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.cpu_time import uncounted
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import LIMITS, Limits, not_budgeted
+from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint, State, TokenMask, Unconstrained
 from workbench.decoding.contenders import (
@@ -181,7 +182,7 @@ def _score(model: LanguageModel, prompt: str, root: Node) -> int:
             waiting.extend([*ids, token_id] for token_id in around[1:])
             ids.append(around[0])
             chain.append(chain[-1].children[around[0]])
-        with not_budgeted():
+        with uncounted():
             rows = session.score([*context, *ids], len(ids) - first + 1)
         passes += 1
         for node, row in zip(chain, rows, strict=True):

@@ -15,8 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Generic, Protocol, TypeVar
 
-import numpy as np
-
+from workbench.base.arguments import Count, PositiveCount, checked
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.within_budget import WithinBudget
@@ -228,19 +227,21 @@ class PassQueue(Generic[_Request]):
 GREEDY = Sampling()
 
 
+@checked
 def generate(
     model: LanguageModel,
     constraint: Constraint,
     prompt: Prompt,
     sampling: Sampling = GREEDY,
     *,
-    max_tokens: int = 256,
-    top: int = 10,
+    max_tokens: Count = 256,
+    top: Count = 10,
     stop: Callable[[], bool] | None = None,
     strategy: Strategy = PLAIN,
     prefix: Sequence[TokenId] = (),
     session: Session | None = None,
     finish: bool = False,
+    stages: bool = False,
 ) -> Generation:
     """Generate under a constraint; iterate for steps, the iterator also has the trace.
 
@@ -255,6 +256,8 @@ def generate(
     ``session``      a model session to continue: its cached prompt is not computed again.
     ``finish``       whether only tokens are allowed after which the text can still end within
                      ``max_tokens`` (``WithinBudget``), so that no text is cut.
+    ``stages``       whether a step that computes its mask also records the candidates'
+                     probabilities after every stage of sampling (``Step.stages``).
 
     Raises: WorkbenchError for a negative count, for what is not a strategy, and with ``finish`` if
             every text is longer; TokenNotAllowed if the constraint forbids ``prefix``;
@@ -262,11 +265,6 @@ def generate(
             while iterating ModelError and LimitError.
     Source: Koo et al. 2024, Algorithm 2; Beurer-Kellner et al. 2024 (DOMINO), Algorithm 1.
     """
-    _check_count(max_tokens)
-    if isinstance(strategy, type) or not hasattr(strategy, "steps"):
-        raise WorkbenchError(
-            f"expected a strategy, not {strategy!r}", "make one: wb.JumpForward(), wb.Asap()"
-        )
     if finish:
         constraint = WithinBudget(constraint, len(prefix) + max_tokens)
     loop = decoding_loop(
@@ -279,26 +277,27 @@ def generate(
         stop=stop,
         prefix=prefix,
         session=session,
+        stages=stages,
     )
     return Generation(loop, strategy)
 
 
+@checked
 def decoding_loop(
     model: LanguageModel,
     constraint: Constraint,
     prompt: Prompt,
     sampling: Sampling,
     *,
-    max_tokens: int,
-    top: int,
+    max_tokens: Count,
+    top: Count,
     stop: Callable[[], bool] | None = None,
     prefix: Sequence[TokenId] = (),
     session: Session | None = None,
+    stages: bool = False,
 ) -> DecodingLoop:
     """The state of a generation before its first token. Arguments and errors: as ``generate``."""
     same_tokens(model.vocabulary, constraint.vocabulary)
-    _check_count(max_tokens)
-    _check_count(top)
     return DecodingLoop(
         constraint=constraint,
         sampling=sampling,
@@ -309,12 +308,8 @@ def decoding_loop(
         index=len(prefix),
         top=top,
         stop_asked=stop,
+        stages=stages,
     )
-
-
-def _check_count(count: object) -> None:
-    if not isinstance(count, int | np.integer) or count < 0:
-        raise WorkbenchError(f"expected counts of 0 or more, not {count!r}")
 
 
 def same_tokens(model: Vocabulary, constraint: Vocabulary) -> None:
@@ -433,8 +428,9 @@ class Generation(Iterator[Step]):
 _Running = tuple[Generation, ForwardPass]
 
 
+@checked
 def generate_batch(
-    generations: Iterable[Generation], *, at_once: int = MAX_ROWS
+    generations: Iterable[Generation], *, at_once: PositiveCount = MAX_ROWS
 ) -> Iterator[tuple[Generation, Step | WorkbenchError]]:
     """Run generations at the same time; yields each with its next step, as the steps are computed.
 
@@ -448,8 +444,6 @@ def generate_batch(
 
     Raises: WorkbenchError for a number below 1, or a generation that is running already.
     """
-    if at_once < 1:
-        raise WorkbenchError(f"expected to run at least one generation at a time, not {at_once}")
     source, running = iter(generations), list[_Running]()
     waiting = next(source, None)
     while running or waiting is not None:

@@ -26,7 +26,7 @@ from workbench.decoding.model import Message, chatting
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Measures, TimeSpent, Trace, measure
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation, notation_of
+from workbench.grammar.notations import Notation, notation_of, options_in
 from workbench.tasks.datasets import BadRow, Row, mapped
 from workbench.tasks.task import Outcome, Record, Result, Task, Work
 
@@ -45,16 +45,21 @@ _KEPT = 64
 _MEASURED = ("compile_ms", "seconds", "cpu_seconds", "tokens_per_second")
 
 
+#: The model's own probabilities.
+_OWN = Sampling(1.0)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridSettings:
     """What all runs of a grid share, unless a row says otherwise."""
 
     contenders: Sequence[str]
     seeds: Sequence[int] = (0,)
-    temperature: float = 1.0
+    #: Its seed is replaced by each of ``seeds``.
+    sampling: Sampling = _OWN
     max_tokens: int = 128
     #: The arguments of ``Grammar.from_text`` for a row without a grammar.
-    grammar: Mapping[str, str] | None = None
+    grammar: Record | None = None
     model: str = "builtin"
     device: str = "auto"
     dtype: str = "auto"
@@ -67,7 +72,7 @@ class GridSettings:
     def as_record(self) -> Record:
         """What results depend on besides the keys of the tasks."""
         return {
-            "temperature": self.temperature,
+            **self.sampling.as_record(),
             "device": self.device,
             "dtype": self.dtype,
             "chat": None if self.before is None else list(self.before),
@@ -80,7 +85,7 @@ def grid_tasks(
     """The tasks of a dataset, and the rows that are bad, as outcomes named by their number.
 
     ``columns``  the column of each field: ``prompt``, ``schema`` or ``grammar`` with ``notation``,
-                 ``start`` and ``style``, ``max_tokens``, ``model``, ``name``.
+                 ``start`` and its options, ``max_tokens``, ``model``, ``name``.
 
     Raises: WorkbenchError for an unknown contender.
     """
@@ -144,18 +149,25 @@ def _shared(values: Mapping[str, Any], settings: GridSettings) -> Record:
         "prompt": prompt,
         "model": str(values.get("model") or settings.model),
         "max_tokens": budget,
-        "temperature": settings.temperature,
+        **settings.sampling.as_record(),
         "before": None if settings.before is None else list(settings.before),
         "grammar": _grammar_of(values, settings.grammar),
     }
 
 
-def _grammar_of(values: Mapping[str, Any], default: Mapping[str, str] | None) -> Record:
-    """Text, notation, start and style of a row's grammar. Raises: WorkbenchError."""
+def grammar_record(grammar: Grammar) -> Record:
+    """The arguments of ``Grammar.from_text`` that read a grammar again."""
+    about = {"text": grammar.source.text, "notation": str(grammar.notation)}
+    return {**about, "start": "start", **grammar.options}
+
+
+def _grammar_of(values: Mapping[str, Any], default: Record | None) -> Record:
+    """Text, notation, start and options of a row's grammar. Raises: WorkbenchError."""
     schema, text = values.get("schema"), values.get("grammar")
     if schema is not None:
         written = schema if isinstance(schema, str) else json.dumps(schema, ensure_ascii=False)
-        return {"text": written, "notation": str(Notation.JSON_SCHEMA), "start": "start"}
+        about = {"text": written, "notation": str(Notation.JSON_SCHEMA), "start": "start"}
+        return about | options_in(values, Notation.JSON_SCHEMA)
     if text is None and default is not None:
         return dict(default)
     if not isinstance(text, str):
@@ -163,12 +175,9 @@ def _grammar_of(values: Mapping[str, Any], default: Mapping[str, str] | None) ->
             "the row has no grammar and no schema",
             "name its column with --column schema=COLUMN, or a grammar for all rows",
         )
-    return {
-        "text": text,
-        "notation": str(notation_of(str(values.get("notation", Notation.KBNF)))),
-        "start": str(values.get("start", "start")),
-        "style": str(values.get("style", "")),
-    }
+    notation = notation_of(str(values.get("notation", Notation.KBNF)))
+    about = {"text": text, "notation": str(notation), "start": str(values.get("start", "start"))}
+    return about | options_in(values, notation)
 
 
 @dataclass(eq=False)
@@ -258,7 +267,7 @@ def _taught(
 ) -> tuple[Grammar, PreparedContender, Sampling]:
     """What a run needs: its grammar, its contender after warm-up runs, its sampling."""
     grammar, prepared = _prepared(loaded, arguments)
-    sampling = Sampling(temperature=arguments["temperature"], seed=arguments["seed"])
+    sampling = Sampling.of(arguments, arguments["seed"])
     # A strategy that remembers texts would make a result depend on the runs before it.
     fresh = replace(prepared, strategy=STRATEGIES[prepared.contender.strategy]())
     return grammar, fresh.taught([arguments["prompt"]], sampling, arguments["max_tokens"]), sampling
@@ -267,6 +276,8 @@ def _taught(
 def given(arguments: Mapping[str, Any]) -> Record:
     """The prompt and the grammar of a run, for its row in the results file."""
     about = dict(arguments["grammar"])
+    if "documents" in about:  # a column has values of one type
+        about["documents"] = json.dumps(about["documents"], ensure_ascii=False)
     return {"prompt": arguments["prompt"], "grammar": about.pop("text"), **about}
 
 
@@ -282,7 +293,7 @@ def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, Pr
         grammar = next(
             (kept for (text, _), (kept, _) in loaded.prepared.items() if text == of_grammar), None
         ) or Grammar.from_text(**arguments["grammar"], limits=LOCAL_LIMITS)
-        found = grammar, contender.prepare(model, grammar, LOCAL_LIMITS)
+        found = grammar, contender.prepare(model, grammar.for_generation, LOCAL_LIMITS)
     loaded.prepared[key] = found
     while len(loaded.prepared) > _KEPT:
         del loaded.prepared[next(iter(loaded.prepared))]

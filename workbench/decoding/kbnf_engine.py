@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arguments import checked
 from workbench.base.dfa import State
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
@@ -192,6 +193,7 @@ class Engine:
     Source: the KBNF design post, 2024; the released engine if the two differ.
     """
 
+    @checked
     def __init__(
         self,
         grammar: str,

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import ModelError
+from workbench.base.visible_text import count_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One number per token, before softmax.
@@ -253,8 +254,20 @@ class StatelessSession:
 def context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
     """The tokens of a prompt, at least one.
 
-    Raises: ModelError for a chat, if the model has no chat template.
+    Raises: ModelError for a chat, if the model has no chat template, and for more tokens than the
+            model reads.
     """
+    token_ids = _context_of(model, prompt)
+    longest: int | None = getattr(model, "context_length", None)
+    if longest is not None and len(token_ids) > longest:
+        raise ModelError(
+            f"the prompt has {count_of(len(token_ids), 'token')}; this model reads {longest:,}",
+            "shorten the prompt, or choose a model with a longer context",
+        )
+    return token_ids
+
+
+def _context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
     if isinstance(prompt, str):
         return model.encode(prompt)
     given: list[Any] = list(prompt)

@@ -23,7 +23,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.errors import ModelError, WorkbenchError
+from workbench.base.arguments import PositiveCount, Probability, check_fields
+from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import check_drawn
 from workbench.decoding.generate import decoding_loop, run_together
@@ -37,11 +38,11 @@ from workbench.decoding.model import (
 from workbench.decoding.sampling import (
     Sampling,
     TokenDistribution,
-    likeliest,
     log_sum,
     milliseconds_since,
 )
 from workbench.decoding.speculative import LazyMask, LazyStep, allows
+from workbench.decoding.stages import likeliest
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.vocabulary.vocabulary import TokenId
@@ -87,11 +88,10 @@ class Awrs:
     Source: Lipkin et al. 2025; this estimator is one of several with the same mean.
     """
 
-    trials: int = 2
+    trials: PositiveCount = 2
 
     def __post_init__(self) -> None:
-        if isinstance(self.trials, bool) or not isinstance(self.trials, int) or self.trials < 1:
-            raise WorkbenchError(f"expected at least one draw for a weight, not {self.trials!r}")
+        check_fields(self)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
@@ -254,22 +254,16 @@ class Particles:
     ``awrs``            draws tokens and estimates weights by tests of single tokens, for
                         constraints whose masks are slow; without it the weights are exact.
 
-    Raises: SamplingError for temperature 0, top-k or top-p.
+    Raises: SamplingError for what ``check_drawn`` refuses.
     Source: Loula et al. 2025; Lew et al. 2023 (SMC steering of language models).
     """
 
-    count: int = 8
-    resample_below: float = 0.5
+    count: PositiveCount = 8
+    resample_below: Probability = 0.5
     awrs: Awrs | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise WorkbenchError(f"expected at least one particle, not {self.count!r}")
-        if not 0 <= self.resample_below <= 1:
-            raise WorkbenchError(
-                f"expected a share of the particles between 0 and 1, not {self.resample_below!r}",
-                "0.5 resamples when half of the particles have nearly no weight",
-            )
+        check_fields(self)
 
     def population(
         self,

@@ -21,6 +21,7 @@ from itertools import islice
 
 import numpy as np
 
+from workbench.base.arguments import checked
 from workbench.base.errors import ModelError, VocabularyError, WorkbenchError
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of, shorten
@@ -78,6 +79,7 @@ class Healed:
         return text[len(self.prefix) :]
 
 
+@checked
 def heal(model: LanguageModel, prompt: Prompt, grammar: Grammar) -> Healed:
     """Remove the prompt's last token and force its bytes as a prefix of the generated text.
 
@@ -110,6 +112,7 @@ INFILLING_TOKENS: tuple[tuple[str, str, str], ...] = (
 )
 
 
+@checked
 def infilling_prompt(model: LanguageModel, prefix: str, suffix: str) -> str:
     """The prompt with which a model that was trained to fill holes reads both sides of one.
 

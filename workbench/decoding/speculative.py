@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arguments import Count, Probability, check_fields, checked
 from workbench.base.errors import ModelError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint, State, TokenMask, state_key
@@ -37,10 +38,10 @@ from workbench.decoding.model import (
 from workbench.decoding.sampling import (
     SamplingError,
     TokenDistribution,
-    likeliest,
     milliseconds_since,
     with_one_end,
 )
+from workbench.decoding.stages import likeliest
 from workbench.decoding.strategy import DecodingLoop, DraftToken, Steps, TimedMask, forced_tokens
 from workbench.decoding.trace import Step, Trace
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -71,10 +72,10 @@ class CoupledSpeculation:
     """
 
     draft: LanguageModel
-    tokens: int = 4
+    tokens: Count = 4
 
     def __post_init__(self) -> None:
-        _check_count(self.tokens)
+        check_fields(self)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
@@ -101,7 +102,7 @@ class CoupledSpeculation:
             except ModelError:
                 break  # the context is too long for the draft model; the target continues alone
             scored = loop.distribution(masked, rows[0], 0.0)
-            token_id = scored.drawn(loop.sampling, first + len(found))
+            token_id = scored.drawn(loop.sampling, first + len(found), read)
             found.append(DraftToken(token_id, certain=False))
             proposed += 1
             if token_id != end:
@@ -133,11 +134,6 @@ def _check_tokens(draft: LanguageModel, target: Vocabulary) -> None:
             f" ({len(draft.vocabulary):,} and {len(target):,})",
             "choose a smaller model of the same family",
         )
-
-
-def _check_count(tokens: int) -> None:
-    if tokens < 0:
-        raise WorkbenchError(f"expected to propose 0 tokens or more, not {tokens}")
 
 
 @dataclass(slots=True)
@@ -195,8 +191,8 @@ class _Proposal:
 class DraftSpeculation:
     """A smaller model with the same vocabulary proposes; rejection sampling decides.
 
-    A proposed token with draft probability q and target probability p, both after mask,
-    temperature, top-k and top-p, is accepted with probability min(1, p / q). The first rejected one
+    A proposed token with draft probability q and target probability p, both after all stages of
+    sampling, is accepted with probability min(1, p / q). The first rejected one
     is replaced by a token drawn from max(p − q, 0), and the proposals after it are dropped (states
     are immutable, so nothing has to be undone). If all are accepted, the target's pass yields one
     more token.
@@ -214,16 +210,16 @@ class DraftSpeculation:
     """
 
     draft: LanguageModel
-    tokens: int = 4
+    tokens: Count = 4
     counts: CountProposer | None = None
-    least: float = 0.7
+    least: Probability = 0.7
     acceptance: Acceptance = field(default_factory=Acceptance)
     random: Callable[[DecodingLoop], RandomSource] = lambda loop: _GeneratorSource(
         loop.sampling.rng(loop.index)
     )
 
     def __post_init__(self) -> None:
-        _check_count(self.tokens)
+        check_fields(self)
 
     def __repr__(self) -> str:
         counts = f", counts={self.counts!r}, least={self.least}" if self.counts else ""
@@ -255,7 +251,7 @@ class DraftSpeculation:
                 except ModelError:
                     break  # the context is too long for the draft model; the target continues alone
                 scored = loop.distribution(masked, rows[0], 0.0)
-                probabilities = loop.sampling.shares(scored.within)
+                probabilities = scored.shares(loop.sampling, read)
             position = random.draw(probabilities)
             token_id = int(masked[0].ids[position])
             found.append(_Proposal(token_id, position, masked, probabilities))
@@ -287,7 +283,7 @@ class DraftSpeculation:
             if number and not loop.can_continue(masked[0]):
                 return
             scored = loop.distribution(masked, row, 0.0 if number else model_ms)
-            probabilities = loop.sampling.shares(scored.within)
+            probabilities = scored.shares(loop.sampling, loop.context)
             accepted = proposal is not None and self._accepted(proposal, probabilities, random)
             if proposal is not None and accepted:
                 position = proposal.position
@@ -341,7 +337,8 @@ class CountProposer:
         return f"CountProposer({count_of(len(self.likeliest), 'context')}, memory={self.memory})"
 
     @staticmethod
-    def learnt(constraint: Constraint, traces: Iterable[Trace], memory: int = 4) -> CountProposer:
+    @checked
+    def learnt(constraint: Constraint, traces: Iterable[Trace], memory: Count = 4) -> CountProposer:
         """The counts of some runs under this constraint.
 
         ``memory``  the key includes up to this many preceding tokens, fewer if that context was
@@ -500,6 +497,7 @@ class LazyStep(Step):
             "advance_ms": advance_ms,
             "is_end": token_id == scored.vocabulary.end,
             "draft_id": None,
+            "stages": (),
             "_late": (scored, top),
         }
         for name, value in known.items():
@@ -526,9 +524,10 @@ _MEASURES = ("kept", "masked_logprob", "masked_rank", "wanted", "allowed")
 class OpportunisticMasking:
     """The model draws first; the mask is computed only if that token is not allowed.
 
-    Texts are the plain loop's, since it draws in the same way (``Sampling.choose``). With top-k or
-    top-p a draw depends on all allowed tokens, so every mask is computed; also where a text ends,
-    since the stop reason depends on it. Steps compute the measures of their masks on first access.
+    Texts are the plain loop's, since it draws in the same way (``Sampling.choose``). With top-k,
+    top-p or min-p a draw depends on all allowed tokens, so every mask is computed; also where a
+    text ends, since the stop reason depends on it. Steps compute the measures of their masks on
+    first access.
 
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.5, after llama.cpp.
     """

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from workbench.base.arguments import Count, Probability, check_fields
 from workbench.base.errors import ModelError, TokenNotAllowed
 from workbench.constraint.protocol import Constraint, State, TokenMask
 from workbench.decoding.model import ForwardPass, Logits, Session, TimedLogits
@@ -66,6 +67,8 @@ class DecodingLoop:
     index: int
     top: int
     stop_asked: Callable[[], bool] | None
+    #: Whether steps record the probabilities after every stage of sampling.
+    stages: bool = False
     #: Why the generation ended; None while it continues.
     stop: StopReason | None = None
     #: Forward passes for tokens that are not part of the text, such as those of rejected texts.
@@ -132,12 +135,13 @@ class DecodingLoop:
 
     def draw(self, scored: TokenDistribution) -> TokenId:
         """The token the plain loop takes at this position."""
-        return scored.drawn(self.sampling, self.index)
+        return scored.drawn(self.sampling, self.index, self.context)
 
     def take(self, scored: TokenDistribution, token_id: TokenId, *, forward: bool = True) -> Step:
         """Take a token that the model has scored; ``forward`` as in ``Step``."""
+        stages = scored.stages(self.sampling, self.context) if self.stages else ()
         index, advance_ms = self.advance(token_id, scored.mask)
-        return scored.taken(token_id, index, self.top, advance_ms, forward=forward)
+        return scored.taken(token_id, index, self.top, advance_ms, forward=forward, stages=stages)
 
     def scored_step(self, step: Step, row: Logits) -> Step:
         """A skipped step, completed with the model's row of logits."""
@@ -302,8 +306,11 @@ class Speculation:
     """
 
     proposer: Proposer
-    tokens: int = 10
-    least: float = 0.7
+    tokens: Count = 10
+    least: Probability = 0.7
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""

@@ -7,9 +7,11 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
+from workbench.base.arguments import check_fields, checked
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.source import NO_SPAN, Source, Span
@@ -86,10 +88,14 @@ class Template:
 
     parts: tuple[Part, ...]
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     def __repr__(self) -> str:
         return f"Template({count_of(len(self.parts), 'part')}, {shorten(repr(self.kbnf), 80)})"
 
     @staticmethod
+    @checked
     def parse(text: str, name: str = "template") -> Template:
         """Parse a template in the paper's notation: ``{gen('age', regex='[0-9]+')}`` is a hole.
 

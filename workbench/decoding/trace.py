@@ -42,6 +42,8 @@ class Candidate(NamedTuple):
     #: After the mask, renormalized; 0 for a forbidden token.
     masked_probability: float
     allowed: bool
+    #: After every stage of sampling (``Step.stages`` names them); empty if they are not recorded.
+    stages: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -99,6 +101,9 @@ class Step:
     #: The token that counts or a draft model proposed here, whether it was taken or not; None for
     #: none.
     draft_id: TokenId | None = None
+    #: The stages of sampling, the model the first, with the taken token's probability after each;
+    #: empty if they are not recorded.
+    stages: tuple[tuple[str, float], ...] = ()
 
     def __repr__(self) -> str:
         p = math.exp(self.logprob)  # nan if it was not scored
@@ -384,3 +389,28 @@ def is_proper(vocabulary: Vocabulary, token_ids: Sequence[TokenId]) -> bool | No
     ids = [token_id for token_id in token_ids if token_id not in vocabulary.ends]
     proper = canonical and canonical(vocabulary.decode(ids))
     return None if proper is None else proper == ids
+
+
+#: The fewest tokens of a repetition, how often its text recurs at least, and its tokens at most.
+_MIN_REPEATED, _MIN_TIMES, _MAX_PERIOD = 12, 4, 6
+
+
+def repetition(tokens: Sequence[bytes]) -> str:
+    """Where a run first fills up with white space or repeats itself; empty where it does not.
+
+    ``measures.js`` has the same numbers for the page.
+    """
+    for start in range(len(tokens) - _MIN_REPEATED + 1):
+        end = start
+        while end < len(tokens) and tokens[end].isspace():
+            end += 1
+        if end - start >= _MIN_REPEATED:
+            return f"tokens {start + 1} to {end} are white space"
+        for period in range(1, _MAX_PERIOD + 1):
+            end = start + period
+            while end < len(tokens) and tokens[end] and tokens[end] == tokens[end - period]:
+                end += 1
+            if end - start >= max(_MIN_REPEATED, _MIN_TIMES * period):
+                what = "one token" if period == 1 else f"{period} tokens"
+                return f"tokens {start + 1} to {end} repeat {what}"
+    return ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.base.arguments import checked
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import ModelError, TokenNotAllowed
 from workbench.constraint.protocol import Constraint, State, TokenMask
 from workbench.decoding.checkpoint import (
@@ -153,6 +154,7 @@ _loading = threading.Lock()
 _loaded: dict[tuple[str, str, str, str | None], TransformersModel] = {}
 
 
+@checked
 def load_model(
     name: str | os.PathLike[str] = "builtin",
     device: str = "auto",
@@ -228,6 +230,7 @@ class LogitsProcessor:
             the vocabulary has no end token.
     """
 
+    @checked
     def __init__(self, constraint: Constraint) -> None:
         self.constraint = constraint
         #: The prompts of all rows, (B, T₀), after the first call.

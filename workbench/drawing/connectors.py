@@ -12,16 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.base.visible_text import columns, fitted, printable, shorten
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, budgeted
 
 #: Width of one column of the label font, and height of a label's box.
 CHAR, BOX = 6.65, 19.0
 
 #: The most letters of a label; the hover text has all of them.
 MAX_LABEL_LETTERS = 28
-
-#: The kind of edges over the lanes: tokens that may be taken in the current state.
-TOKEN = "token"
 
 #: The most labels of an edge that are drawn; the others are counted.
 _MAX_LABELS = 7
@@ -99,10 +96,8 @@ def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connect
     into: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     out: dict[str, list[tuple[str, int]]] = defaultdict(list)
     reads: dict[tuple[str, tuple[str, ...], bool, tuple[str, ...]], dict[str, list[int]]] = {}
-    for number in numbers:
+    for number in budgeted(numbers):
         edge = graph.edges[number]
-        if TOKEN in edge.kinds:
-            continue
         if edge.target in calls:
             into[edge.target][edge.source].append(number)
         elif edge.source in calls:
@@ -112,7 +107,7 @@ def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connect
             key = edge.target, texts, edge.source == edge.target, edge.kinds
             reads.setdefault(key, {}).setdefault(edge.source, []).append(number)
     found: list[tuple[dict[str, list[int]], str, list[Label], list[int]]] = []
-    for (target, texts, *_), sources in reads.items():
+    for (target, texts, *_), sources in budgeted(reads.items()):
         edges = tuple(number for numbers in sources.values() for number in numbers)
         labels = [Label(text, "read", edges=edges) for text in texts]
         found.append((sources, target, labels, []))

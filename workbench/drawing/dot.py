@@ -42,8 +42,11 @@ _ENTITY = re.compile(r"&(?=#?\w+;)")
 WORD_JOINER = "\u2060"
 
 
-def dot(graph: Graph, direction: Direction = "LR") -> str:
-    """The graph as DOT text."""
+def dot(graph: Graph, direction: Direction = "LR", *, start_arrow: bool = False) -> str:
+    """The graph as DOT text; with an arrow into each initial state if it is wanted.
+
+    The page draws these arrows itself: in a layout they would take a column.
+    """
     drawn = graphviz.Digraph(
         # not the graph's name: Graphviz writes this one into a comment of the SVG
         name="machine",
@@ -78,7 +81,18 @@ def dot(graph: Graph, direction: Direction = "LR") -> str:
         is_loop = edge.source == edge.target
         _draw_edge(drawn, number, edge, _OTHER_SIDE[direction] if loops[edge.source] % 2 else "")
         loops[edge.source] += is_loop
+    if start_arrow:
+        _draw_start_arrows(drawn, graph)
     return str(drawn.source)
+
+
+def _draw_start_arrows(drawn: graphviz.Digraph, graph: Graph) -> None:
+    """An arrow without a source into each initial state; names of states have no space."""
+    for node in graph.nodes:
+        if "initial" in node.kinds:
+            source = f"start {node.id}"
+            drawn.node(source, "", shape="none", width="0", height="0", **{"class": "start"})
+            drawn.edge(source, node.id, weight="4", **{"class": "start"})
 
 
 def _draw_node(drawn: graphviz.Digraph, node: Node) -> None:

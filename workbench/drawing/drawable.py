@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
 from itertools import count
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import sets_by_state
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.arguments import checked
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import LimitError, WorkbenchError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.errors import ArgumentValueError, LimitError, WorkbenchError, suggestion
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
+from workbench.base.locks import WorkLock
 from workbench.base.visible_text import columns, printable
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
@@ -115,6 +116,8 @@ class Drawn:
     """
 
     parts: Parts
+    #: The seconds of each picture.
+    limits: Limits = field(default=LIMITS, kw_only=True)
     #: The traced machine whose states this one shows.
     followed: PicturedMachine | None = None
     #: For a state that is drawn as another one, that state.
@@ -131,20 +134,23 @@ class Drawn:
 
         Raises: LimitError if it is too large.
         """
-        return self.parts.whole()
+        with time_budget(self.limits.seconds):
+            return self.parts.whole()
 
     @cached_property
     def searched(self) -> Graph:
         """The graph in which states are searched: of a machine drawn in part, its first states."""
-        return self.parts.around("", _MAX_SEARCHED)
+        with time_budget(self.limits.seconds):
+            return self.parts.around("", _MAX_SEARCHED)
 
     def shown(self, states: int = MAX_NODES) -> Shown:
         """The graph of a legible picture: long chains are folded."""
-        return reduce(self.graph, states)
+        with time_budget(self.limits.seconds):
+            return reduce(self.graph, states)
 
     def dot(self, states: int = MAX_NODES) -> str:
         """The picture as DOT text, for Graphviz."""
-        return dot(self.shown(states).graph)
+        return dot(self.shown(states).graph, start_arrow=True)
 
     def svg(self, states: int = MAX_NODES) -> str:
         """The picture as SVG, without scripts and links, in the text colour of its page."""
@@ -204,6 +210,7 @@ def count_states(grammar: Grammar) -> int:
     return len(whole) if len(whole) > _MAX_WHOLE_STATES else len(fold(whole).states)
 
 
+@checked
 def draw(
     grammar: Grammar,
     machine: str = "characters",
@@ -225,8 +232,15 @@ def draw(
     Source: Koo et al. 2024, §2 and §3, which draw these machines.
     """
     if machine not in list(Machine):
-        raise WorkbenchError(f"expected one of {', '.join(Machine)}, not {machine!r}")
-    machine = Machine(machine)
+        hint, _ = suggestion(machine, Machine, f"choose one of {', '.join(Machine)}")
+        raise ArgumentValueError(f"there is no machine {machine!r}", hint)
+    with time_budget(limits.seconds):
+        return replace(_drawn(grammar, Machine(machine), vocabulary, limits), limits=limits)
+
+
+def _drawn(
+    grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits
+) -> Drawn:
     if why := missing(grammar, machine):
         raise WorkbenchError(why)
     if machine in OVER_TOKENS:
@@ -344,7 +358,9 @@ def _over_tokens(
         return Drawn(Whole(draw_detokenizer(vocabulary)))
     if machine is Machine.PROPER:  # no run is traced in it
         return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
-    return draw_tokens(grammar, draw(grammar, machine_below(grammar)), vocabulary, limits)
+    return draw_tokens(
+        grammar, _drawn(grammar, machine_below(grammar), None, limits), vocabulary, limits
+    )
 
 
 def machine_below(grammar: Grammar) -> Machine:
@@ -393,7 +409,7 @@ class RuleTokens:
         self._vocabulary = vocabulary
         self._runner = Runner(network, limits)
         self._compose = composed
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
 
     @cached_property
     def composed(self) -> TokenPdaParts:
@@ -423,7 +439,8 @@ class RuleTokens:
         With a ``mask`` those that it allows.
 
         If the text leads to several configurations, one is shown: one in ``state`` if there is any,
-        and of these the one with the shortest stack.
+        and of these the one with the shortest stack. Of those that a token leads to, the one that
+        pops the fewest symbols is shown: it has read the last byte, the others have returned since.
 
         Cost: a step for each node of the trie whose text can be read.
         Raises: LimitError if the text leads to too many configurations.
@@ -435,7 +452,7 @@ class RuleTokens:
                 return None
             here = self._standing(begin, state)
             for situation, tokens in self._reached(begin).items():
-                target, stack = self._standing(situation)
+                target, stack = self._after_reading(situation, here)
                 kept = _common(here[1], stack)
                 allowed = tokens if mask is None else [i for i in tokens if i in mask]
                 if allowed:
@@ -453,11 +470,22 @@ class RuleTokens:
 
     def _standing(self, situation: Situation, state: str = "") -> Standing:
         """The configuration in a given state, else the one with the shortest stack."""
+        return min(
+            self._configurations(situation),
+            key=lambda each: (str(each[0]) != state, len(each[1]), each),
+        )
+
+    def _after_reading(self, situation: Situation, before: Standing) -> Standing:
+        """The configuration that pops the fewest symbols of ``before``, and pushes the most."""
+
+        def effect(after: Standing) -> tuple[int, int, Standing]:
+            return -_common(before[1], after[1]), -len(after[1]), after
+
+        return min(self._configurations(situation), key=effect)
+
+    def _configurations(self, situation: Situation) -> list[Standing]:
         runner = self._runner
-        configurations = [
-            (end, runner.stack(node)) for end, node in runner.configurations(situation)
-        ]
-        return min(configurations, key=lambda each: (str(each[0]) != state, len(each[1]), each))
+        return [(end, runner.stack(node)) for end, node in runner.configurations(situation)]
 
     def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
         """The readable tokens, by the situation they lead to."""
@@ -468,6 +496,7 @@ class RuleTokens:
         bytes_of, depths, skips = trie.byte.tolist(), trie.depth.tolist(), trie.skip.tolist()
         first, ids = trie.first.tolist(), trie.token_ids.tolist()
         while node < count:
+            check_time_budget()
             depth = depths[node]
             situation = runner.step(path[depth], bytes_of[node])
             if situation == DEAD:

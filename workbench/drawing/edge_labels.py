@@ -29,7 +29,7 @@ from workbench.automata.code_points import fold
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ParseError
 from workbench.base.source import Source, Span
-from workbench.drawing.graph import Edge, Graph
+from workbench.drawing.graph import Edge, Graph, budgeted
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, LEAD
 from workbench.grammar.notations import Notation
@@ -129,7 +129,7 @@ def read_back(
     between: defaultdict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     states = list(dict.fromkeys(entries))
     known = set(states)
-    for state in states:
+    for state in budgeted(states):  # the list grows during the loop
         for low, high, target in rows[state]:
             for part_low, part_high, length in _parts(low, high):
                 ends = list(_follow(rows, target, length, solid)) if length >= 0 else [None]
@@ -162,7 +162,7 @@ def folded(dfa: Dfa) -> CharacterEdges:
     whole = set(machine.states)
     leads_to: dict[int, set[int]] = {}
     between = {}
-    for source, _, target in machine.edges:
+    for source, _, target in budgeted(machine.edges):
         inside = [
             s for s in targets[source] - whole if target in _ends(s, targets, whole, leads_to)
         ]

@@ -7,14 +7,25 @@ style sheet defines their look. ``reductions`` makes a graph smaller.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from typing import TypeVar
 
+from workbench.base.cached_property import cached_property
+from workbench.base.limits import check_time_budget
 from workbench.syntax.ranges import Ranges
 
 #: The characters of an id: it becomes an XML id, a DOT name and part of a CSS selector.
 _NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+_Item = TypeVar("_Item")
+
+
+def budgeted(items: Iterable[_Item]) -> Iterator[_Item]:
+    """The items; the ``time_budget`` of the picture is checked before each."""
+    for item in items:
+        check_time_budget("draw a smaller vocabulary, or fewer states")
+        yield item
 
 
 def _check_names(*names: str) -> None:

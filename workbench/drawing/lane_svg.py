@@ -19,19 +19,8 @@ _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 
 
 def svg(layout: LaneLayout, description: str = "") -> str:
-    """The layout as SVG text; the page's style sheet has the colours."""
-    root = svg_of(layout, "", description)
-    return tostring(root, encoding="unicode", short_empty_elements=True)
-
-
-def svg_of(
-    layout: LaneLayout, kind: str = "", description: str = "", over: Sequence[Line] = ()
-) -> Element:
-    """The layout as an SVG element with one group.
-
-    ``over`` are additional lines; like all lines they are behind the labels and the states.
-    """
-    root = root_of(layout.graph.name, layout.width, layout.height, kind, description)
+    """The layout as SVG text with one group; the page's style sheet has the colours."""
+    root = root_of(layout.graph.name, layout.width, layout.height, description)
     parent = SubElement(root, "g", {"class": "graph"})
     for number, lane in enumerate(layout.lanes):
         if lane.name:
@@ -40,24 +29,20 @@ def svg_of(
     for lane in layout.lanes:
         for line in lane.lines:
             draw_line(parent, layout.graph.edges[line.edge], line, known)
-    for line in over:
-        draw_line(parent, layout.graph.edges[line.edge], line, known)
     calls = {node.id: node for node in layout.graph.nodes if "call" in node.kinds}
     for lane in layout.lanes:
         check_time_budget()
         _draw(parent, lane, calls)
-    return root
+    return tostring(root, encoding="unicode", short_empty_elements=True)
 
 
-def root_of(
-    name: str, width: float, height: float, kind: str = "", description: str = ""
-) -> Element:
+def root_of(name: str, width: float, height: float, description: str = "") -> Element:
     """An empty picture of this size."""
     root = Element(
         "svg",
         {
             "xmlns": NAMESPACE,
-            "class": f"machine lanes {kind}".rstrip(),
+            "class": "machine lanes",
             "role": "group",
             "aria-label": printable(name),
             "width": _number(width),
@@ -158,13 +143,9 @@ def _box(group: Element, label: Label) -> None:
     add_text(group, label.text, label.x + label.width / 2, label.y + BOX / 2 + 4, "", label.mark)
 
 
-def draw_state(parent: Element, state: Placed, known: set[str] | None = None) -> None:
-    """A state as an ellipse with its number; a state in ``known`` already has its id in the SVG."""
+def draw_state(parent: Element, state: Placed) -> None:
+    """A state as an ellipse with its number."""
     group = _node(parent, state.node)
-    if known is not None:
-        if state.node.id in known:  # ids are unique
-            del group.attrib["id"]
-        known.add(state.node.id)
     wide = state.width / 2
     _ellipse(group, state, wide, RADIUS)
     if "final" in state.node.kinds:

@@ -15,7 +15,7 @@ Coordinates are pixels at scale 1, x to the right and y downwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from workbench.base.limits import check_time_budget
@@ -52,6 +52,9 @@ _PLAIN, _LABELLED = 9.0, 22.0
 
 #: Distance between two columns of the left margin.
 _COLUMN = 7.0
+
+#: The share of a lane's width that its rows have at the least.
+_LEAST_SHARE = 0.6
 
 #: The most columns of a name to the left of its lane, and the least width of a picture with such
 #: names; in narrower pictures the names are above the lanes.
@@ -101,7 +104,7 @@ class Lane:
     lines: list[Line] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
     frames: list[Frame] = field(default_factory=list)
-    #: The upper and lower end of each row, without the slot above it.
+    #: The upper and lower end of each row, without the room for flags above it.
     rows: list[tuple[float, float]] = field(default_factory=list)
     #: The track of the first row, where the lane is entered, and the left end of the rows.
     track: float = 0.0
@@ -122,25 +125,19 @@ class LaneLayout:
     above: bool
 
 
-#: The heights that are kept free above the rows of a lane. It is called with the name of the lane
-#: and, for each row, the x of its states and of its labels by ``edge-…``.
-Slots = Callable[[str, Sequence[Mapping[str, float]]], Sequence[float]]
-
-
 def lay_out(
     graph: Graph,
     width: float,
     *,
     lanes: Sequence[str] | None = None,
     margin: float = 0.0,
-    slots: Slots | None = None,
-    in_rows: Collection[str] = (),
+    above_rows: float = 0.0,
 ) -> LaneLayout:
     """The lanes of a graph, in a picture of this width if its widest label permits.
 
     ``lanes`` are the clusters that are drawn, in this order; calls of the others are boxes of kind
-    ``leaf``. ``margin`` is kept free on the left, for lines between lanes. ``in_rows`` are states
-    that need a slot above them: they are in a row, never on the rail of a loop.
+    ``leaf``. ``margin`` is kept free on the left, for lines between lanes, and ``above_rows``
+    above every row, for flags.
 
     Cost: a few milliseconds for 100 states.
     """
@@ -157,19 +154,14 @@ def lay_out(
     drawn = set(clusters)
     for name in clusters:
         check_time_budget()
-        builder = _Builder(graph, name, drawn, width - margin - names - 10, in_rows)
-        lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), slots)
+        builder = _Builder(graph, name, drawn, width - margin - names - 10)
+        lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), above_rows)
         y += lane.height + STREET
         placed_lanes.append(lane)
     widest = max((_right(lane) for lane in placed_lanes), default=0.0)
     return LaneLayout(
         graph, tuple(placed_lanes), max(width, widest + 8), y - STREET + 2, margin, above
     )
-
-
-def right_end(layout: LaneLayout) -> float:
-    """The right end of everything but the frames, which are as wide as the picture."""
-    return max(map(_right, layout.lanes), default=0.0)
 
 
 def most_lanes(height: float) -> int:
@@ -188,11 +180,8 @@ def _right(lane: Lane) -> float:
 class _Builder:
     """Lays one lane out."""
 
-    def __init__(
-        self, graph: Graph, name: str, lanes: set[str], room: float, in_rows: Collection[str]
-    ) -> None:
+    def __init__(self, graph: Graph, name: str, lanes: set[str], room: float) -> None:
         self._graph = graph
-        self._in_rows = in_rows
         nodes = graph.members.get(name, ({}, []))[0]
         self._nodes = {state: n for state, n in nodes.items() if "call" not in n.kinds}
         self._connectors = connectors_of(graph, name, lanes)
@@ -202,16 +191,16 @@ class _Builder:
         self._room = room
         self._lane = Lane(name, 0.0)
 
-    def lane(self, left: float, top: float, padding: float, slots: Slots | None) -> Lane:
+    def lane(self, left: float, top: float, padding: float, above_rows: float) -> Lane:
         """The lane, with its left end and its top at these coordinates."""
         order = ordered(self._nodes, self._connectors)
-        found = loop_states(order, self._nodes, self._connectors)
-        loops = {state: ends for state, ends in found.items() if state not in self._in_rows}
+        loops = loop_states(order, self._nodes, self._connectors)
         count = 0
         while True:
             pad = 30.0 + _COLUMN * count
-            self._limit = self._room - pad
-            kept = self._balanced([s for s in order if s not in loops], loops, self._room - pad)
+            # a margin that takes most of the width makes the picture wider, not its rows shorter
+            self._limit = max(self._room - pad, _LEAST_SHARE * self._room)
+            kept = self._balanced([s for s in order if s not in loops], loops, self._limit)
             if kept != loops:  # its neighbours are in two rows: it is placed in a row
                 loops = kept
                 continue
@@ -222,7 +211,7 @@ class _Builder:
             count = columns_used
         self._lane.top, self._lane.left = top, left
         self._left = left + pad
-        self._measure(top + padding, slots)
+        self._measure(top + padding, above_rows)
         self._emit(routes, loops)
         return self._lane
 
@@ -342,6 +331,7 @@ class _Builder:
             for rails in self._rows[row].sides:
                 rails.block(x, x + one.width, one.height / 2 + 3)
         for route in sorted(routes, key=lambda route: (route.last, route.length)):
+            check_time_budget()
             for want in route.wants:
                 rails = self._rows[want.row].sides[want.side]
                 want.level = rails.place(want.left, want.right, want.high)
@@ -557,19 +547,11 @@ class _Builder:
     def _column(self, route: Route) -> float:
         return -10.0 - _COLUMN * route.column
 
-    def _measure(self, y: float, slots: Slots | None) -> None:
+    def _measure(self, y: float, above_rows: float) -> None:
         """Give every row its y."""
         lane = self._lane
-        places = [{s: self._left + self._x[s] for s in row.states} for row in self._rows]
-        for number, (row_number, x) in self._track.items():
-            one = self._connectors[number]
-            middle = self._left + x + one.width / 2
-            places[row_number] |= {
-                f"edge-{edge}": middle for label in one.labels for edge in label.edges
-            }
-        spaces = slots(lane.name, places) if slots is not None else [0.0] * len(places)
-        for row, space in zip(self._rows, spaces, strict=True):
-            y += space
+        for row in self._rows:
+            y += above_rows
             top = y
             row.track = y + row.sides[UP].top
             y = row.track + row.sides[DOWN].top

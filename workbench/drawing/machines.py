@@ -27,7 +27,7 @@ from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_label_id
 from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, budgeted
 from workbench.drawing.token_edges import (
     MAX_SEARCHED,
     MAX_TOY_TOKENS,
@@ -93,7 +93,7 @@ def reading_edges(
             between=tuple(map(str, read.between.get((source, target), ()))),
             reads=ranges,
         )
-        for (source, target), ranges in read.characters.items()
+        for (source, target), ranges in budgeted(read.characters.items())
     ]
     pieces = [
         Edge(
@@ -103,7 +103,7 @@ def reading_edges(
             ("bytes",),
             title=f"bytes {describe_bytes(ranges)}, a piece of a character",
         )
-        for (source, target), ranges in read.raw.items()
+        for (source, target), ranges in budgeted(read.raw.items())
     ]
     labels = [
         Edge(
@@ -197,7 +197,7 @@ def draw_network(
     read, callers = _folded_rules(network, labels)
     nodes = [_rule_state(network, s) for s in sorted(read.states)]
     edges = list(reading_edges(read, written))
-    for (rule, back), sources in callers.items():
+    for (rule, back), sources in budgeted(callers.items()):
         box = f"call-{rule}-{back}"
         called = printable(network.names[rule])
         title = f"calls {called}, then continues in state {back}"
@@ -388,7 +388,7 @@ def token_pda_nodes(machine: TokenPda) -> tuple[Node, ...]:
     ids = _ids(machine.network_states, machine.states)
     return tuple(
         _state(ids[s], s == machine.initial, s in machine.finals, machine.state_labels[s])
-        for s in range(machine.states)
+        for s in budgeted(range(machine.states))
     )
 
 
@@ -402,16 +402,16 @@ def token_pda_edges(
     place = np.zeros(len(machine.vocabulary), np.int32)
     place[trie.token_ids] = np.arange(len(trie.token_ids), dtype=np.int32)
     edges = []
-    for state in states:
+    for state in budgeted(states):
         tokens, choices = machine.row(state)
         order = np.argsort(place[tokens])
         tokens, choices = tokens[order], choices[order]
         groups: defaultdict[TokenPdaMove, list[npt.NDArray[np.int32]]] = defaultdict(list)
-        for choice in dict.fromkeys(choices.tolist()):
+        for choice in budgeted(dict.fromkeys(choices.tolist())):
             its_tokens = tokens[choices == choice]
             for move in machine.choices[choice]:
                 groups[move].append(its_tokens)
-        for move, parts in groups.items():
+        for move, parts in budgeted(groups.items()):
             group = np.concatenate(parts)
             if len(parts) > 1:
                 group = group[np.argsort(place[group])]

@@ -9,11 +9,9 @@ character. The part around one of them is computed on demand (``LazyParts``).
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -21,14 +19,16 @@ import numpy.typing as npt
 
 from workbench.automata.code_points import character_edges
 from workbench.automata.lazy_dfa import UNKNOWN, LazyDfa
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, time_budget
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.protocol import TokenAutomaton, TokenMask
 from workbench.drawing.edge_labels import CharacterEdges, joined
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, budgeted
 from workbench.drawing.machines import (
     STACK_NOTE,
     draw_network,
@@ -155,7 +155,7 @@ class TokenFsaParts:
         """The successors of each drawn state, also through states inside characters."""
         targets = [self._fsa.rows.targets(s).tolist() for s in range(len(self._fsa))]
         found, whole = {}, self._mask.tolist()
-        for state in np.flatnonzero(self._mask).tolist():
+        for state in budgeted(np.flatnonzero(self._mask).tolist()):
             if str(state) not in self.feet:
                 reached = _through(state, targets, whole)
                 found[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
@@ -202,7 +202,7 @@ class TokenFsaParts:
         """The states inside characters that tokens from these states lead to."""
         found: dict[int, None] = {}
         waiting = list(states)
-        for state in waiting:  # extended in the loop
+        for state in budgeted(waiting):  # extended in the loop
             for target in self._fsa.rows.targets(state).tolist():
                 if not self._mask[target] and target not in found:
                     found[target] = None
@@ -253,7 +253,7 @@ class TokenPdaParts:
     def _links(self) -> Links:
         machine = self._machine
         found: dict[str, list[str]] = {}
-        for state, node in enumerate(self._nodes):
+        for state, node in budgeted(enumerate(self._nodes)):
             if node.id in self.feet:
                 continue
             choices = machine.targets(state)
@@ -323,7 +323,7 @@ class LazyParts:
         #: The characters read in each visited state between characters.
         self._onward: dict[State, list[tuple[Ranges, State]]] = {}
         self._into: dict[State, dict[State, None]] = {}
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
 
     def whole(self) -> Graph:
         raise LimitError(
@@ -468,7 +468,7 @@ class LazyTokenParts:
         alive = self._spelt
         here = np.full(len(alive), state, np.int64)
         ends = np.full(len(lengths), DEAD, np.int32)
-        for position in range(token_bytes.shape[1]):
+        for position in budgeted(range(token_bytes.shape[1])):
             here = self._stepped(machine, here, machine.classes[token_bytes[alive, position]])
             on = here != DEAD
             alive, here = alive[on], here[on]

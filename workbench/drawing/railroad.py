@@ -6,7 +6,7 @@ contains only shapes, text and names, and gets its colours from our style sheet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
@@ -97,10 +97,15 @@ def _parts(node: _Node) -> Iterator[_Node]:
 
 @dataclass(frozen=True, slots=True)
 class Tracks:
-    """Builds the items of one rule; ``places`` are the positions of rule definitions."""
+    """Builds the items of one rule.
+
+    ``places`` are the positions of rule definitions, ``absent`` the names of rules that are not
+    written yet.
+    """
 
     places: Mapping[str, tuple[int, int]]
     width: float = WIDE
+    absent: Collection[str] = ()
 
     def of(self, node: _Node) -> Item:
         """The item of an expression."""
@@ -206,6 +211,8 @@ class Tracks:
         item = railroad.NonTerminal(shorten(visible(name), _MAX_BOX_CHARACTERS), title=name)
         start, end = self.places.get(name, (0, 0))
         item.attrs |= {"data-rule": name, "data-start": start, "data-end": end}
+        if name in self.absent:
+            item.attrs["class"] += " absent"
         return _sized(item)
 
 
@@ -355,10 +362,13 @@ class _Titled:
     end: int
 
 
-def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railroad:
+def draw_railroad(
+    grammar: GrammarTree | Regex, *, width: float = WIDE, absent: Collection[str] = ()
+) -> Railroad:
     """The diagrams of all rules, in the order of the text; a regex has one.
 
-    For a rule that is too large a message is drawn instead.
+    For a rule that is too large a message is drawn instead. Calls of ``absent`` rules, which an
+    unfinished grammar does not define, are dashed.
     """
     titled = _titled(grammar)
     places = {rule.name: (rule.start, rule.end) for rule in titled}
@@ -374,7 +384,7 @@ def draw_railroad(grammar: GrammarTree | Regex, *, width: float = WIDE) -> Railr
         group = _group(svg, rule, number, top, width)
         if parts <= MAX_PARTS and deep <= MAX_DEPTH:
             left, drawn = left - parts, drawn + 1
-            diagram = _diagram(Tracks(places, width).of(rule.body))
+            diagram = _diagram(Tracks(places, width, absent).of(rule.body))
             _copy(diagram.children[-1], group)
             across, down = float(diagram.attrs["width"]), float(diagram.attrs["height"])
         else:

@@ -18,7 +18,7 @@ from itertools import permutations
 from string import ascii_lowercase
 
 from workbench.drawing.edge_labels import fold_escapes
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, budgeted
 from workbench.drawing.token_edges import MAX_EXAMPLES, MAX_WRITTEN_OUT, fitting
 
 #: Ladders with fewer rungs are drawn state by state.
@@ -30,8 +30,10 @@ _Alike = tuple[str, str, tuple[str, ...], tuple[tuple[str, ...], tuple[str, ...]
 _Ways = frozenset[tuple[str, tuple[str, ...], tuple[str, ...]]]
 
 
-def fold_counts(graph: Graph) -> Graph:
+def fold_counts(graph: Graph, keep: Container[str] = ()) -> Graph:
     """The graph with every ladder of at least ``MIN_RUNGS`` rungs as one state with a loop.
+
+    A ladder with a state in ``keep`` is not folded.
 
     A ladder is a run of states, each entered only from the one before, by the same
     labels, whose other outgoing edges are equal.
@@ -39,7 +41,11 @@ def fold_counts(graph: Graph) -> Graph:
     Cost: a few passes over the edges.
     """
     out = _ways_out(graph)
-    ladders = _ladders(graph, out)
+    ladders = {
+        first: rungs
+        for first, rungs in _ladders(graph, out).items()
+        if not any(state in keep for state in (first, *rungs))
+    }
     if not ladders:
         return graph
     loops = {first: _loop(first, rungs, out) for first, rungs in ladders.items()}
@@ -79,7 +85,7 @@ def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
     if not feet:
         return graph
     groups: dict[_Alike, list[Edge]] = defaultdict(list)
-    for edge in sorted(graph.edges, key=lambda edge: "skip" in edge.kinds):
+    for edge in budgeted(sorted(graph.edges, key=lambda edge: "skip" in edge.kinds)):
         if edge.source in feet:
             continue
         target = feet.get(edge.target, edge.target)
@@ -92,7 +98,7 @@ def fold_tokens(graph: Graph, feet: Mapping[str, str]) -> Graph:
         groups[edge.source, target, kinds, edits].append(edge)
     edges = [
         _together(source, target, kinds, group)
-        for (source, target, kinds, _), group in groups.items()
+        for (source, target, kinds, _), group in budgeted(groups.items())
     ]
     used = {end for edge in edges for end in (edge.source, edge.target)}
     nodes = tuple(n for n in graph.nodes if n.id in used or "initial" in n.kinds)
@@ -311,7 +317,7 @@ def merge_parallel(graph: Graph) -> Graph:
     for edge in graph.edges:
         key = (edge.source, edge.target, frozenset(edge.kinds) - _LABEL_KINDS)
         groups.setdefault(key, []).append(edge)
-    return replace(graph, edges=tuple(_merged(group) for group in groups.values()))
+    return replace(graph, edges=tuple(_merged(group) for group in budgeted(groups.values())))
 
 
 def _merged(group: list[Edge]) -> Edge:
@@ -360,7 +366,7 @@ def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) ->
     frame = {node.id: node.cluster for node in graph.nodes}
     inner = {
         node.id
-        for node in graph.nodes
+        for node in budgeted(graph.nodes)
         if not node.kinds
         and node.id not in keep
         and len(out[node.id]) == 1
@@ -370,7 +376,8 @@ def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) ->
         and frame[out[node.id][0].target] == node.cluster
     }
     inner -= _rings(inner, out)
-    edges = [_followed(edge, out, inner) for edge in graph.edges if edge.source not in inner]
+    remaining = (edge for edge in budgeted(graph.edges) if edge.source not in inner)
+    edges = [_followed(edge, out, inner) for edge in remaining]
     nodes = tuple(node for node in graph.nodes if node.id not in inner)
     return merge_parallel(replace(graph, nodes=nodes, edges=tuple(edges)))
 

@@ -21,7 +21,7 @@ from workbench.base.visible_text import columns, fitted, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, LabelVocabulary, first_label_id
 from workbench.constraint.protocol import TokenMask
-from workbench.drawing.graph import Edge
+from workbench.drawing.graph import Edge, budgeted
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Up to this many tokens between two states are all drawn; of more, a few and their number.
@@ -91,7 +91,7 @@ def token_edges(
     skips = passing_over(rows, dfa, whole)
     plain: list[Edge] = []
     pieces: list[Edge] = []
-    for group in _groups(rows, skips):
+    for group in budgeted(_groups(rows, skips)):
         source, target = int(rows.sources[group[0]]), int(rows.targets[group[0]])
         edge = _token_edge(rows, source, target, bool(skips[group[0]]), group)
         (plain if whole[source] and whole[target] else pieces).append(edge)
@@ -103,7 +103,7 @@ def plain_edges(rows: TokenRows) -> tuple[Edge, ...]:
     none = np.zeros(len(rows.sources), np.bool_)
     return tuple(
         _token_edge(rows, int(rows.sources[group[0]]), int(rows.targets[group[0]]), False, group)
-        for group in _groups(rows, none)
+        for group in budgeted(_groups(rows, none))
     )
 
 
@@ -128,7 +128,7 @@ def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
         passed = dict.fromkeys(edge.target for edge in onward[source])
         ends: dict[str, None] = {}
         waiting = list(passed)
-        for inside in waiting:
+        for inside in budgeted(waiting):
             for edge in onward[inside]:
                 if edge.target in whole:
                     ends[edge.target] = None
@@ -240,7 +240,7 @@ def passing_over(
     skips = np.zeros(len(rows.sources), np.bool_)
     alive = np.arange(len(rows.sources))
     state = rows.sources.copy()
-    for position in range(token_bytes.shape[1]):
+    for position in budgeted(range(token_bytes.shape[1])):
         # the state after a token's last byte is its target, so the last step is skipped
         on = lengths[rows.token_ids[alive]] > position + 1
         alive, state = alive[on], state[on]

@@ -1,14 +1,15 @@
-"""Chooses the view of a machine that can be read in a given box.
+"""Chooses the layout of a machine, and the part of it that is visible when it opens.
 
-A picture is *legible* when, as it opens, every label is at least 9 pixels high, no label overlaps
-another, and enough of the drawn states are in view. The layout has all boxes, so the view is chosen
-by trial: the whole machine, folded chains, fewer states.
+A machine has one layout, which a run never changes: Graphviz's ``dot`` from left to right, or lanes
+where a machine has rules or is too tangled for ``dot``. A picture is *legible* when, as it opens,
+every label is at least 9 pixels high, no label overlaps another, and enough of the drawn states are
+in view. Only of machines with too many states to be laid out a part around a state is drawn.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from workbench.automata.graphs import cyclic_components
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import columns, count_of
 from workbench.drawing.connectors import BOX, CHAR
+from workbench.drawing.crossings import crossings
 from workbench.drawing.dot import Direction
 from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node
@@ -36,19 +38,32 @@ from workbench.drawing.render import Renderer
 _MIN_SCALE, _MAX_SCALE = 0.91, 1.5
 
 #: How many states in view are enough of a large machine, and which share of a small one.
-_ENOUGH_STATES, _ENOUGH_SHARE = 12, 0.6
+_ENOUGH_STATES, _ENOUGH_SHARE = 3, 0.6
 
 #: The pixels kept free around a picture.
 _PADDING = 8.0
 
-#: The most states of a layout by Graphviz, and the most edges per state.
-_MAX_GRAPHVIZ_STATES, _MAX_GRAPHVIZ_EDGES_PER_STATE = 26, 3
+#: The most states of a layout by Graphviz, the most edges per state, and how many pairs of edges
+#: may cross, for each edge.
+_MAX_GRAPHVIZ_STATES, _MAX_GRAPHVIZ_EDGES_PER_STATE, _MAX_CROSSINGS = 60, 3, 0.6
+
+#: A machine without rules that has at most this number of states is laid out whole.
+_MAX_WHOLE_STATES = 1_000
+
+#: Up to this number of states, chains are not folded.
+_FEW_STATES = 10
 
 #: The number of states of a computed part of a machine, and the sizes that are tried for it.
 _PART_STATES, _SIZES = 90, (60, 40, 26, 18, 12, 8, 5)
 
+#: The height above the rows of lanes that is kept free for flags.
+_FLAG_ROOM = BOX + 9
+
 #: The most edges into a state that is folded, so that words with a common ending stay whole.
 _MAX_SHARED = 12
+
+#: The pixels before the first state of a row that are in view.
+_BEFORE_ROW = 160.0
 
 #: The left margin of lanes, for the lines of calls on the stack.
 _MARGIN = 26.0
@@ -123,46 +138,78 @@ def draw_machine(
     centre: str = "",
     *,
     folded: bool | None = None,
+    unfolded: Collection[str] = (),
     size: int = 0,
+    flags: bool = False,
 ) -> Drawing:
-    """A machine without rules: the first legible of the whole, folded chains, fewer states.
+    """A machine without rules, opened at a state.
 
-    A machine that does not fit is legible with enough of its states in view: a part is more useful
-    than the whole folded into a few edges.
-
-    ``folded`` decides whether chains are folded, ``size`` how many states are shown.
+    ``folded`` decides whether chains are folded, all but those of the states in ``unfolded``;
+    ``size`` how many states are shown. With ``flags`` there is room for them.
 
     Raises: LimitError if no layout ends in time.
     """
-    last: Drawing | None = None
-    for graph in _variants(parts, centre, folded, size):
-        for drawing in _layouts(graph, box, renderer, centre):
-            if drawing.legible and (drawing.whole or len(graph.states) > _ENOUGH_STATES):
-                return drawing
-            last = last or drawing
-            if drawing.legible and not last.legible:
-                last = drawing
-    if last is None:
+    graph = machine_graph(parts, centre, folded=folded, unfolded=unfolded)
+    if not graph.nodes:
         raise LimitError("the machine has no state", "states")
+    above = _FLAG_ROOM if flags else 0.0
+    last: Drawing | None = None
+    if not size and _is_whole(parts, graph):
+        last = _by_dot(graph, box, renderer) or by_lanes(graph, box, centre, above)
+        if last.legible or flags:
+            return last
+    for count in [size] if size else _SIZES:
+        part = nearest(graph, shown_at(graph, centre), count)
+        drawing = _by_dot(part, box, renderer) or by_lanes(part, box, centre, above)
+        if drawing.legible:
+            return drawing
+        last = last or drawing
+    assert last is not None, "there are sizes"
     return last
 
 
-def _variants(parts: Parts, centre: str, folded: bool | None, size: int) -> Iterator[Graph]:
-    """The graphs to try, from the whole machine to a few states."""
-    most = size or _SIZES[0]
-    part = parts.around(centre, max(_PART_STATES, 2 * most))
-    keep = {centre} if centre else set()
+def machine_graph(
+    parts: Parts,
+    centre: str = "",
+    *,
+    folded: bool | None = None,
+    unfolded: Collection[str] = (),
+) -> Graph:
+    """The graph of a machine without rules, with folded chains if it has more than a few states.
+
+    It is the same for all states of a machine that can be laid out whole; of a larger one it is
+    the part around a state.
+    """
+    is_small = 0 < parts.states <= _MAX_WHOLE_STATES
+    part = parts.around("" if is_small else centre, parts.states if is_small else 2 * _PART_STATES)
+    keep = {centre, *unfolded} if centre and not _is_whole(parts, part) else {*unfolded}
     if folded is not False:
         part = fold_escapes(part, keep)
     plain = merge_parallel(part)
-    chosen = plain if folded is False else collapse_chains(fold_counts(part), keep=keep)
-    if folded is not True and len(plain.nodes) <= most:
-        yield plain
-    if chosen.nodes != plain.nodes and len(chosen.nodes) <= most:
-        yield chosen
-    for count in [most] if size else _SIZES:
-        if count < len(chosen.nodes):
-            yield nearest(chosen, shown_at(chosen, centre), count)
+    if folded is False or (folded is None and len(plain.nodes) <= _FEW_STATES):
+        return plain
+    return collapse_chains(fold_counts(part, keep), keep=keep)
+
+
+def _is_whole(parts: Parts, graph: Graph) -> bool:
+    return 0 < parts.states <= len(graph.where)
+
+
+def _by_dot(graph: Graph, box: Box, renderer: Renderer) -> Drawing | None:
+    """The layout of Graphviz; None for a machine that it cannot show without many crossings."""
+    edges = len(graph.edges)
+    if (
+        len(graph.nodes) > _MAX_GRAPHVIZ_STATES
+        or edges > _MAX_GRAPHVIZ_EDGES_PER_STATE * len(graph.nodes) + 6
+    ):
+        return None
+    whole = by_graphviz(graph, box, renderer)
+    if whole is None and box.height > box.width:
+        whole = by_graphviz(graph, box, renderer, "TB")
+    drawing = whole or by_graphviz(graph, box, renderer, fits=False)
+    if drawing is None or crossings(drawing.svg) > max(2, _MAX_CROSSINGS * edges):
+        return None
+    return drawing if drawing.whole or _has_enough_in_view(drawing, box) else None
 
 
 def shown_at(graph: Graph, state: str) -> str | None:
@@ -175,25 +222,18 @@ def shown_at(graph: Graph, state: str) -> str | None:
     return graph.initial or (graph.nodes[0].id if graph.nodes else None)
 
 
-def _layouts(graph: Graph, box: Box, renderer: Renderer, centre: str) -> Iterator[Drawing]:
-    """The layouts of one graph to try."""
-    calm = (
-        len(graph.nodes) <= _MAX_GRAPHVIZ_STATES
-        and len(graph.edges) <= _MAX_GRAPHVIZ_EDGES_PER_STATE * len(graph.nodes) + 6
-    )
-    if calm:
-        directions: tuple[Direction, ...] = ("LR",) if box.width > box.height else ("LR", "TB")
-        for direction in directions:
-            drawing = by_graphviz(graph, box, renderer, direction)
-            if drawing is not None:
-                yield drawing
-    yield by_lanes(graph, box, centre)
-
-
 def by_graphviz(
-    graph: Graph, box: Box, renderer: Renderer, direction: Direction = "LR"
+    graph: Graph,
+    box: Box,
+    renderer: Renderer,
+    direction: Direction = "LR",
+    *,
+    fits: bool = True,
 ) -> Drawing | None:
-    """The layout of Graphviz if all of it is legible, else None."""
+    """The layout of Graphviz if all of it is legible, else None.
+
+    Without ``fits`` it may be larger than the box.
+    """
     try:
         svg = renderer.draw(graph, direction)
     except LimitError:
@@ -207,9 +247,25 @@ def by_graphviz(
     scale = min(
         (box.width - 2 * _PADDING) / width, (box.height - 2 * _PADDING) / height, _MAX_SCALE
     )
-    if scale < _MIN_SCALE or _overlaps(_texts(svg)):
+    is_whole = scale >= _MIN_SCALE
+    if (fits and not is_whole) or _overlaps(_texts(svg)):
         return None
-    return Drawing(graph, svg, Opening(scale=scale))
+    return Drawing(graph, svg, Opening(scale=scale if is_whole else 0.0), whole=is_whole)
+
+
+#: A state in the SVG of Graphviz: the centre of its circle.
+_CIRCLE = re.compile(
+    r'<g[^>]*class="[^"]*state[^"]*".*?<ellipse[^>]* cx="(-?[\d.]+)" cy="(-?[\d.]+)"', re.DOTALL
+)
+
+
+def _has_enough_in_view(drawing: Drawing, box: Box) -> bool:
+    """Whether a picture that is larger than the box opens with enough of its states."""
+    centres = [(float(x), float(y)) for x, y in _CIRCLE.findall(drawing.svg)]
+    width, height = box.width / _MIN_SCALE, box.height / _MIN_SCALE
+    left, middle = min(centres, default=(0.0, 0.0))
+    seen = sum(x < left + 0.85 * width and abs(y - middle) < height / 2 for x, y in centres)
+    return seen >= _ENOUGH_STATES
 
 
 #: A text in the SVG of Graphviz: x, y, anchor and content.
@@ -246,10 +302,10 @@ def _overlaps(boxes: Sequence[tuple[float, float, float, float]]) -> bool:
     return False
 
 
-def by_lanes(graph: Graph, box: Box, centre: str = "") -> Drawing:
+def by_lanes(graph: Graph, box: Box, centre: str = "", above_rows: float = 0.0) -> Drawing:
     """The lane layout, opened at the rows around a state."""
     margin = _MARGIN if graph.clusters else 0.0
-    layout = lay_out(graph, box.width - 2 * _PADDING, margin=margin)
+    layout = lay_out(graph, box.width - 2 * _PADDING, margin=margin, above_rows=above_rows)
     return opened(layout, box, centre)
 
 
@@ -266,15 +322,23 @@ def opened(layout: LaneLayout, box: Box, centre: str) -> Drawing:
         return Drawing(layout.graph, svg, Opening(x, y, scale, layout.height))
     rows = _rows(layout)
     here = next((i for i, row in enumerate(rows) if centre in row.states), 0)
-    first, last, scale = _window(rows, here, height, fits)
+    # a lane that is wider than the box is not seen whole
+    first, last, scale = _window(rows, here, height, max(fits, _MIN_SCALE))
     begin, end = rows[first].top, rows[last].bottom
     seen = sum(len(row.states) for row in rows[first : last + 1])
     total = sum(len(row.states) for row in rows)
-    legible = scale >= _MIN_SCALE and (seen >= _ENOUGH_STATES or seen >= _ENOUGH_SHARE * total)
-    # a picture wider than the box opens at its left end
-    x = min(-(box.width / scale - layout.width) / 2, -_PADDING)
+    row = [s for lane in layout.lanes for s in lane.states if s.node.id in rows[here].states]
+    is_too_high = (end - begin) * scale > height + 1
+    if is_too_high:  # a row with many rails: its states are in the middle
+        begin = max(begin, row[0].y - height / scale / 2)
+        end = begin + height / scale
+    is_enough = seen >= _ENOUGH_STATES or seen >= _ENOUGH_SHARE * total
+    is_legible = scale >= _MIN_SCALE and is_enough and not is_too_high
+    x = -(box.width / scale - layout.width) / 2
+    if x > -_PADDING:  # it is wider than the box, and opens at the left end or where its row begins
+        x = max(-_PADDING, min(state.x for state in row) - _BEFORE_ROW)
     opening = Opening(x, begin - _PADDING, scale, end - begin + 2 * _PADDING)
-    return Drawing(layout.graph, svg, opening, whole=False, legible=legible)
+    return Drawing(layout.graph, svg, opening, whole=False, legible=is_legible)
 
 
 class _Row(NamedTuple):
@@ -290,7 +354,7 @@ def _rows(layout: LaneLayout) -> list[_Row]:
     for lane in layout.lanes:
         for number, (top, bottom) in enumerate(lane.rows):
             inside = frozenset(s.node.id for s in lane.states if top <= s.y <= bottom)
-            begin = lane.top if number == 0 else top
+            begin = lane.top if number == 0 else lane.rows[number - 1][1]
             end = lane.top + lane.height if number == len(lane.rows) - 1 else bottom
             rows.append(_Row(begin, end, inside))
     return rows
@@ -325,27 +389,37 @@ def draw_rules(
     *,
     level: Level = Level.STATES,
     folded: bool | None = None,
+    unfolded: Collection[str] = (),
+    flags: bool = False,
 ) -> Drawing:
-    """The rules of a grammar, one lane each, or at another level.
+    """The rules of a grammar, one lane each, or at another level; ``flags`` as in ``draw_machine``.
 
     Raises: LimitError if no layout ends in time.
     """
     if level is Level.CALLS:
         return draw_calls(graph, box, renderer, centre)
-    small = merge_parallel(graph) if folded is False else lanes_of(graph, centre)
+    small = rules_graph(graph, folded=folded, unfolded=unfolded)
+    above = _FLAG_ROOM if flags else 0.0
     part = nearest(small, shown_at(small, centre), _MAX_LAID_OUT)
     if level is Level.AROUND or part is not small:
         return _nearby(small, part, box, centre)
-    drawing = by_lanes(small, box, centre)
-    leaves = _leaves(small, centre)
-    if not drawing.whole and len(small.clusters) > _MAX_ALL_LANES and leaves:
+    drawing = by_lanes(small, box, centre, above)
+    leaves = _leaves(small, "" if flags else centre)
+    if not drawing.whole and len(small.clusters) > _MAX_ALL_LANES and leaves and not flags:
         note = "rules that call nothing are grey boxes"
         callers = only_rules(small, set(small.clusters) - leaves)
         drawing = replace(by_lanes(callers, box, centre), note=note)
-    if drawing.legible:
-        return drawing
-    near = _nearby(small, small, box, centre)
-    return near if near.legible else drawing
+    return drawing
+
+
+def rules_graph(
+    graph: Graph, *, folded: bool | None = None, unfolded: Collection[str] = ()
+) -> Graph:
+    """The rules as drawn in lanes: counted repetitions and words folded."""
+    if folded is False:
+        return merge_parallel(graph)
+    keep = {*unfolded}
+    return collapse_chains(fold_counts(fold_escapes(graph, keep), keep), _MAX_SHARED, keep)
 
 
 def _nearby(whole: Graph, near: Graph, box: Box, centre: str) -> Drawing:
@@ -406,12 +480,6 @@ def _nearest_rules(graph: Graph, centre: str) -> list[str]:
         waiting += [other for other in beside[name] if other not in order]
         order.update(dict.fromkeys(beside[name]))
     return list(order)
-
-
-def lanes_of(graph: Graph, centre: str = "") -> Graph:
-    """The rules as drawn in lanes: counted repetitions and words folded, except at one state."""
-    plain = fold_escapes(graph, {centre})
-    return collapse_chains(fold_counts(plain), _MAX_SHARED, keep={centre})
 
 
 def _leaves(graph: Graph, centre: str) -> set[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from workbench.base.arguments import checked
 from workbench.base.errors import BuildError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
@@ -27,6 +28,7 @@ from workbench.pushdown.quotients import quotient_tree
 from workbench.syntax.grammar_tree import Automaton, GrammarTree, Rule
 
 
+@checked
 def fill(
     prefix: str | bytes, suffix: str | bytes, grammar: Grammar, *, limits: Limits | None = None
 ) -> Grammar:
@@ -59,9 +61,10 @@ def fill(
     found = quotient_tree(cfg, tree, before, after, work)
     if found is None:
         raise _no_text(grammar, cfg, tree, before, after, work)
-    filled = replace(grammar, limits=limits or grammar.limits).with_tree(*found)
+    filled = replace(grammar, limits=work).with_tree(*found)
     return replace(
         filled,
+        limits=limits or grammar.limits,
         notation=Notation.KBNF if grammar.tree is None else grammar.notation,
         value=_value(grammar, before, after),
         notes=(),

@@ -21,11 +21,13 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Clock, Limits
@@ -37,11 +39,14 @@ from workbench.pushdown.runner import Runner
 
 #: Bytes between two looks at the clock.
 _BYTES_PER_CHECK = 4096
+#: Steps of a machine that is built on demand between two looks: a step may take a millisecond.
+_STEPS_PER_CHECK = 64
 #: The most bytes of all sets of states together.
 _MAX_SET_BYTES = 2**27
 _TOO_LONG = "search a shorter text, or raise the limit"
 
 
+@checked
 def find(grammar: Grammar, text: str, *, limits: Limits | None = None) -> Iterator[Span]:
     """The matches of a grammar in a text, from left to right, as spans in characters.
 
@@ -156,15 +161,16 @@ def _by_restarts(
 ) -> Iterator[tuple[int, int]]:
     """The matches of any machine, in bytes: each position is tried."""
     ends = bounds.tolist()
+    step = partial(machine.step, clock=clock) if isinstance(machine, Runner) else machine.step
     begin, read = 0, 0
     while begin < len(data):
         here, state, last = begin, machine.initial, -1
-        while here < len(data) and (state := machine.step(state, data[here])) != DEAD:
+        while here < len(data) and (state := step(state, data[here])) != DEAD:
             here += 1
             if ends[here] and machine.is_final(state):
                 last = here
             read += 1
-            if not read % _BYTES_PER_CHECK:
+            if not read % _STEPS_PER_CHECK:
                 clock.check(_TOO_LONG)
         if last >= 0:
             yield begin, last

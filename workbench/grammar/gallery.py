@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +57,9 @@ class Example:
     small_tokens: bool = False
     #: The name of the monitor that its runs have, or empty.
     monitor: str = ""
+    #: The temperature and the seed of its runs.
+    temperature: float = 0.7
+    seed: int = 1
 
 
 class Gallery(Mapping[str, Example]):
@@ -109,11 +112,6 @@ def recorded_run(name: str, folder: Path = resources.GRAMMARS) -> str:
     return path.read_text("utf-8") if path.is_file() else ""
 
 
-def refused_choices(run: str) -> int:
-    """The number of tokens of a recorded run where the mask forbade the model's first choice."""
-    return run.count('"cut":true')
-
-
 def _tables(source: Source) -> dict[str, Any]:
     """The tables of the file by name."""
     try:
@@ -150,8 +148,9 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
 #: The keys of a table; the other fields of an Example follow from its name.
 _FROM_THE_NAME = {"name", "notation", "text", "file"}
 _KINDS = {field.name: field.type for field in fields(Example) if field.name not in _FROM_THE_NAME}
-_OPTIONAL = {"source", "start", "vocabulary", "breaks", "small_tokens", "monitor"}
-_REQUIRED = [key for key in _KINDS if key not in _OPTIONAL]
+_REQUIRED = [
+    field.name for field in fields(Example) if field.name in _KINDS and field.default is MISSING
+]
 
 
 def _checked(source: Source, name: str, key: str, value: object) -> object:
@@ -162,6 +161,8 @@ def _checked(source: Source, name: str, key: str, value: object) -> object:
     kind = _KINDS[key]
     if kind == "int":
         good, wanted = type(value) is int and value > 0, "a number above 0"
+    elif kind == "float":
+        good, wanted = isinstance(value, float) and value >= 0, "a number of at least 0.0"
     elif kind == "bool":
         good, wanted = isinstance(value, bool), "true or false"
     elif kind == "str":
@@ -175,7 +176,13 @@ def _checked(source: Source, name: str, key: str, value: object) -> object:
     return tuple(value) if isinstance(value, list) else value
 
 
-_SAMPLES = {"int": "64", "bool": "true", "str": '"…"', "tuple[str, ...]": '["…", "…"]'}
+_SAMPLES = {
+    "int": "64",
+    "float": "0.7",
+    "bool": "true",
+    "str": '"…"',
+    "tuple[str, ...]": '["…", "…"]',
+}
 
 
 def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:

@@ -10,26 +10,27 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
 from workbench.automata.build import nfa_machine
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.thompson import thompson
+from workbench.base.arguments import checked
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import Advice, LimitError, WorkbenchError
-from workbench.base.limits import LIMITS, Limits, Phase, timed
+from workbench.base.limits import LIMITS, Limits, Phase, time_budget, timed
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten
 from workbench.grammar.notations import (
     Notation,
     ParsedGrammar,
-    check_style,
+    check_options,
+    generation_options,
     notation_of,
     parse_dataclass,
     parse_grammar,
-    parse_schema,
     prepare_notation,
     text_source,
     without_gc,
@@ -48,6 +49,9 @@ from workbench.pushdown.runner import Runner
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Regex
+
+if TYPE_CHECKING:
+    from workbench.schema.pydantic_models import JsonAdapter
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,12 +81,25 @@ class Grammar(Language):
     notes: tuple[Advice, ...] = ()
     #: Whether its rules are others than its text has (``fill``, ``heal``): exports write the rules.
     is_rewritten: bool = False
+    #: How the text was read: the arguments of ``from_text`` that are not the defaults.
+    options: Mapping[str, Any] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __repr__(self) -> str:
         return f"Grammar({self.notation}, {shorten(repr(self.source.text), 60)})"
 
+    def __copy__(self) -> Grammar:
+        return self
+
+    def __deepcopy__(self, _: object) -> Grammar:
+        return self
+
+    def __reduce__(self) -> tuple[type[Grammar], tuple[Any, ...]]:
+        """The fields, without what is computed from them later."""
+        return Grammar, tuple(getattr(self, each.name) for each in fields(self) if each.init)
+
     @staticmethod
+    @checked
     def from_regex(
         pattern: str,
         *,
@@ -97,7 +114,7 @@ class Grammar(Language):
         Raises: ParseError, LimitError.
         """
         source, work = text_source(pattern, name), limits.begun()
-        with timed("read", phases):
+        with timed("read", phases), time_budget(limits.seconds):
             regex = parse_regex(source, clock=work.clock())
         with timed("NFA", phases):
             nfa = thompson(regex, work)
@@ -108,6 +125,7 @@ class Grammar(Language):
         return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
 
     @staticmethod
+    @checked
     def from_kbnf(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:
@@ -119,34 +137,47 @@ class Grammar(Language):
 
     @staticmethod
     def from_json_schema(
-        schema: str | dict[str, Any] | bool,
+        schema: str | dict[str, Any] | bool | type | JsonAdapter,
         *,
-        whitespace: str = "any",
+        whitespace: str = "auto",
         order: str = "declared",
         format: str = "assert",
+        closed: bool = False,
         documents: Mapping[str, str | dict[str, Any] | bool] | None = None,
         limits: Limits = LIMITS,
         name: str = "schema",
     ) -> Grammar:
         """The instances of a JSON Schema (drafts 4 to 2020-12). ``parse`` returns the JSON value.
 
-        ``whitespace``  ``any`` (each run bounded), ``one space`` (as ``json.dumps``), ``compact``.
+        ``schema``      its text, its value, or a model's class or a ``TypeAdapter`` of Pydantic,
+                        with which ``parse`` returns a validated instance.
+        ``whitespace``  ``any`` (each run bounded), ``one space`` (as ``json.dumps``), ``compact``;
+                        ``auto`` accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.
         ``format``      ``assert`` accepts only strings of the format; ``annotation`` all strings.
+        ``closed``      an object has only the members that its schema names, as in strict tool
+                        calls: ``additionalProperties: false`` where the schema says nothing.
         ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
                 pointer of an unsupported keyword, or if there is no instance; LimitError.
         Source: Koo et al. 2024, §5.1.
         """
+        from workbench.schema.pydantic_models import schema_and_parser
         from workbench.schema.schema_reader import schema_source
 
-        prepare_notation(Notation.JSON_SCHEMA)
-        source, work = schema_source(schema, name), limits.begun()
-        read = parse_schema(
-            source, work, documents, whitespace=whitespace, order=order, format=format
+        value, parser = schema_and_parser(schema, name)
+        grammar = Grammar._read(
+            schema_source(value, name),
+            Notation.JSON_SCHEMA,
+            limits,
+            whitespace=whitespace,
+            order=order,
+            format=format,
+            closed=closed,
+            documents=documents,
         )
-        return Grammar._built(source, Notation.JSON_SCHEMA, read, work, limits)
+        return grammar if parser is None else replace(grammar, value=parser)
 
     @staticmethod
     def from_dataclass(cls: type | str, *, style: str = "call", limits: Limits = LIMITS) -> Grammar:
@@ -161,9 +192,11 @@ class Grammar(Language):
         prepare_notation(Notation.DATACLASS)
         work = limits.begun()
         read = parse_dataclass(cls, style, work)
-        return Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
+        grammar = Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
+        return replace(grammar, options=Notation.DATACLASS.non_defaults("", style=style))
 
     @staticmethod
+    @checked
     def from_gbnf(
         text: str, root: str = "root", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:
@@ -174,6 +207,7 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.GBNF, root, limits=limits, name=name)
 
     @staticmethod
+    @checked
     def from_lark(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:
@@ -205,6 +239,7 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.STRUCTURAL_TAG, limits=limits, name=name)
 
     @staticmethod
+    @checked
     def from_machine(text: str, *, limits: Limits = LIMITS, name: str = "machine") -> Grammar:
         """The language of a finite automaton as text (``syntax.machine_text``) or of a JFLAP file.
 
@@ -213,31 +248,52 @@ class Grammar(Language):
         return Grammar.from_text(text, Notation.MACHINE, limits=limits, name=name)
 
     @staticmethod
+    @checked
     def from_text(
         text: str,
         notation: Notation | str,
         start: str = "start",
         *,
-        style: str = "",
         limits: Limits = LIMITS,
         name: str = "",
         phases: list[Phase] | None = None,
+        **options: Any,  # noqa: ANN401  # those of the notation
     ) -> Grammar:
-        """The language of a text in any notation; ``style`` is one of ``notation.styles``.
+        """The language of a text in any notation.
 
-        ``phases`` collects the time of each phase of the compilation, also if it fails.
+        ``phases``   collects the time of each phase of the compilation, also if it fails.
+        ``options``  of the notation (``notation.options``): those of ``from_json_schema`` and
+                     ``from_dataclass``.
 
-        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown notation or style.
+        Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown notation or
+                option.
         """
         notation = notation_of(notation)
-        check_style(notation, style)
+        check_options(notation, options)
         if notation is Notation.REGEX:
             return Grammar.from_regex(text, limits=limits, name=name or "regex", phases=phases)
+        source = text_source(text, name or "grammar")
+        return Grammar._read(source, notation, limits, phases, start=start, **options)
+
+    @staticmethod
+    def _read(
+        source: Source,
+        notation: Notation,
+        limits: Limits,
+        phases: list[Phase] | None = None,
+        *,
+        start: str = "start",
+        **options: Any,  # noqa: ANN401
+    ) -> Grammar:
+        """The language of a text in a notation of rules."""
         prepare_notation(notation)
-        source, work = text_source(text, name or "grammar"), limits.begun()
+        work = limits.begun()
         with timed("read", phases):
-            read = parse_grammar(source, notation, start, work, style)
-        return Grammar._built(source, notation, read, work, limits, phases)
+            read = parse_grammar(source, notation, start, work, **options)
+        grammar = Grammar._built(source, notation, read, work, limits, phases)
+        # GBNF has another start than the default of ``from_text``; a dataclass's is always "start"
+        start = start if grammar.start == "start" else grammar.start
+        return replace(grammar, options=notation.non_defaults(start, **options))
 
     @staticmethod
     @without_gc()
@@ -281,8 +337,24 @@ class Grammar(Language):
         Raises: BuildError, LimitError.
         """
         start = start or self.start
-        reader = build_separately(tree, start, self.limits.begun())
+        work = self.limits if self.limits.shared_clock is not None else self.limits.begun()
+        reader = build_separately(tree, start, work)
         return replace(self, reader=reader, tree=tree, start=start, regex=None)
+
+    @cached_property
+    def for_generation(self) -> Grammar:
+        """The grammar of the texts that a model should write.
+
+        A JSON Schema read with ``whitespace="auto"`` accepts any white space, and is written with
+        one space. Every other grammar is its own. The page and the command line generate with it.
+
+        Raises: LimitError.
+        """
+        options = generation_options(self.source.text, self.notation, self.options)
+        if self.is_rewritten or options is self.options:
+            return self
+        grammar = Grammar._read(self.source, self.notation, self.limits, **options)
+        return replace(grammar, value=self.value)
 
     def is_written_in(self, notation: Notation) -> bool:
         """Whether its text has its rules, in this notation: then the text is its own export."""
@@ -321,10 +393,11 @@ class Grammar(Language):
         return {} if self.tree is None else leaf_labels(self._listed_rules)
 
     def parse(self, text: str | bytes) -> Any:  # noqa: ANN401  # an instance of whatever class it is
-        """The value of an accepted text: a JSON value or an instance of a dataclass.
+        """The value of an accepted text: a JSON value, or an instance of a dataclass or model.
 
         Raises: WorkbenchError if the text is not accepted, the notation defines no values, or
-                Python cannot hold the value: a number of thousands of digits, deep nesting.
+                Python cannot hold the value: a number of thousands of digits, deep nesting;
+                ValueError of a dataclass or a model that refuses its fields.
         """
         if self.value is None:
             raise WorkbenchError(
@@ -341,7 +414,7 @@ class Grammar(Language):
             reason = "it nests too deeply"
         except ValueError:
             if not re.search(rf"[0-9]{{{sys.get_int_max_str_digits()}}}", text):
-                raise  # a dataclass refuses its fields
+                raise  # a dataclass or a model refuses its fields
             reason = "a number has too many digits"
         raise WorkbenchError(f"the text is accepted, but has no value: {reason}")
 
@@ -364,7 +437,7 @@ class Grammar(Language):
         """
         if self.tree is None or self.notation is Notation.MACHINE:
             return ()
-        with self._lock:
+        with self._lock, time_budget(self.limits.seconds):
             try:
                 here = self._rule_runner.run(utf8(text))
             except LimitError:

@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
-from workbench.base.errors import Advice, ParseError, WorkbenchError, suggestion
-from workbench.base.limits import Limits
+from workbench.base.errors import Advice, ArgumentValueError, ParseError, WorkbenchError, suggestion
+from workbench.base.limits import Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import Combining
 from workbench.pushdown.contexts import without_contexts
 from workbench.syntax.grammar_tree import Automaton, GrammarTree, Rule, Sequence
+from workbench.syntax.other_notations import other_notations_named
 
 
 class Importing(Combining):
@@ -82,22 +84,24 @@ def without_gc() -> Iterator[None]:
 # parsers are imported on first use: most processes need one of them
 
 
-def _kbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
+def _kbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
-    return ParsedGrammar(parse_kbnf(source, limits.clock()), start)
+    with other_notations_named(source, "KBNF"):
+        return ParsedGrammar(parse_kbnf(source, limits.clock()), start)
 
 
-def _gbnf(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
+def _gbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.syntax.gbnf import parse_gbnf
 
-    tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
+    with other_notations_named(source, "GBNF"):
+        tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
     # "start" is the default of the caller; the default of this notation is "root"
     named = any(rule.name == start for rule in tree.rules)
     return ParsedGrammar(tree, "root" if start == "start" and not named else start)
 
 
-def _lark(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
+def _lark(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
     tree = parse_lark(source, limits.clock(), Importing(source, limits), start)
@@ -110,32 +114,26 @@ def _lark(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
     return ParsedGrammar(tree, start, notes=notes)
 
 
-def _json_schema(source: Source, _: str, limits: Limits, style: str) -> ParsedGrammar:
-    return parse_schema(source, limits, whitespace=style)
-
-
-@without_gc()
-def parse_schema(
+def _json_schema(
     source: Source,
+    _: str,
     limits: Limits,
-    documents: Mapping[str, Any] | None = None,
-    **options: Any,  # noqa: ANN401
+    *,
+    documents: Mapping[str, Any] | None,
+    **options: Any,  # noqa: ANN401  # the fields of ``SchemaOptions``
 ) -> ParsedGrammar:
-    """Parse a JSON Schema; the options are those of ``SchemaOptions``.
-
-    Raises: ParseError, BuildError, LimitError; WorkbenchError for unknown options.
-    """
     from workbench.schema.json_schema import schema_grammar
     from workbench.schema.schema_reader import SchemaOptions
 
-    parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
+    with time_budget(limits.seconds):
+        parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
     notes = tuple(
         Advice(one.message, one.span, "schema_note", one.hint, one.fix) for one in parsed.notes
     )
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 
-def _dataclass(source: Source, start: str, limits: Limits, style: str) -> ParsedGrammar:
+def _dataclass(source: Source, start: str, limits: Limits, *, style: str) -> ParsedGrammar:
     from workbench.schema.typed.dataclass_grammar import text_tree
 
     # without a name the last definition is used
@@ -144,16 +142,17 @@ def _dataclass(source: Source, start: str, limits: Limits, style: str) -> Parsed
 
 
 def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGrammar:
-    """Parse a dataclass or its source text; ``style`` as in ``Notation.styles``.
+    """Parse a dataclass or its source text; ``style`` as in its ``Notation.options``.
 
     Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
     """
     from workbench.schema.typed.dataclass_grammar import class_tree, text_tree
 
-    if isinstance(cls, str):
-        parsed = text_tree(Source(cls, "dataclass"), style, limits)
-    else:
-        parsed = class_tree(cls, style, limits)
+    with time_budget(limits.seconds):
+        if isinstance(cls, str):
+            parsed = text_tree(Source(cls, "dataclass"), style, limits)
+        else:
+            parsed = class_tree(cls, style, limits)
     return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
@@ -163,14 +162,14 @@ def _prepare_lark() -> None:
     common_terminals()
 
 
-def _structural_tag(source: Source, _: str, limits: Limits, __: str) -> ParsedGrammar:
+def _structural_tag(source: Source, _: str, limits: Limits) -> ParsedGrammar:
     from workbench.schema.structural_tag import parse_structural_tag
 
     parsed = parse_structural_tag(source, limits, Importing(source, limits))
     return ParsedGrammar(parsed.tree, "start", notes=parsed.notes)
 
 
-def _machine(source: Source, start: str, limits: Limits, _: str) -> ParsedGrammar:
+def _machine(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.automata.drawn_machine import machine_advice, machine_dfa, no_text
     from workbench.syntax.machine_text import read_machine
 
@@ -186,8 +185,17 @@ def _machine(source: Source, start: str, limits: Limits, _: str) -> ParsedGramma
     return ParsedGrammar(tree, start, notes=notes)
 
 
-#: (source, start, limits, style) → the rules.
-Reader = Callable[[Source, str, Limits, str], ParsedGrammar]
+#: (source, start, limits, and the notation's options by name) → the rules.
+Reader = Callable[..., ParsedGrammar]
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A further argument of a notation's parser."""
+
+    default: Any
+    #: The values it takes; empty for an argument that is not a choice, and that no text names.
+    choices: tuple[str | bool, ...] = ()
 
 
 class Notation(StrEnum):
@@ -203,12 +211,14 @@ class Notation(StrEnum):
     reader: Reader | None
     #: Initializes the parser once, before a time limit starts.
     prepare: Callable[[], None] | None
-    #: The layouts of its texts, the default first; empty if the rules define the layout.
-    styles: tuple[str, ...]
     #: Whether its rules, often hundreds, are generated; such rules are compiled separately.
     is_translated: bool
     #: Suffixes of files of other tools that its parser reads too.
     other_suffixes: tuple[str, ...]
+    #: The further arguments of its parser.
+    options: Mapping[str, Option]
+    #: The usual name of the first rule.
+    start: str
 
     REGEX = "regex", "Regex", ".regex", "A file with one regex", None
     KBNF = "kbnf", "KBNF", ".kbnf", "A KBNF grammar", _kbnf
@@ -219,8 +229,15 @@ class Notation(StrEnum):
         "A JSON Schema",
         _json_schema,
         None,
-        ("any", "one space", "compact"),  # white space
         True,
+        (),
+        {
+            "whitespace": Option("auto", ("auto", "any", "one space", "compact")),
+            "order": Option("declared", ("declared", "any")),
+            "format": Option("assert", ("assert", "annotation")),
+            "closed": Option(False, (False, True)),
+            "documents": Option(None),
+        },
     )
     DATACLASS = (
         "dataclass",
@@ -229,10 +246,22 @@ class Notation(StrEnum):
         "A Python file with a dataclass, read and never run",
         _dataclass,
         None,
-        ("call", "json"),  # a constructor call, or JSON
         True,
+        (),
+        {"style": Option("call", ("call", "json"))},  # a constructor call, or JSON
     )
-    GBNF = "gbnf", "GBNF", ".gbnf", "A GBNF grammar, as of llama.cpp and xgrammar", _gbnf
+    GBNF = (
+        "gbnf",
+        "GBNF",
+        ".gbnf",
+        "A GBNF grammar, as of llama.cpp and xgrammar",
+        _gbnf,
+        None,
+        False,
+        (),
+        MappingProxyType[str, Option]({}),
+        "root",
+    )
     LARK = "lark", "Lark", ".lark", "A Lark grammar", _lark, _prepare_lark
     MACHINE = (
         "machine",
@@ -241,7 +270,6 @@ class Notation(StrEnum):
         "A finite automaton as text, or a file of JFLAP (.jff)",
         _machine,
         None,
-        (),
         True,
         (".jff",),
     )
@@ -253,7 +281,6 @@ class Notation(StrEnum):
         "A structural tag (JSON), as of xgrammar, vLLM and SGLang",
         _structural_tag,
         None,
-        (),
         True,
     )
 
@@ -266,17 +293,29 @@ class Notation(StrEnum):
         content: str = "",
         reader: Reader | None = None,
         prepare: Callable[[], None] | None = None,
-        styles: tuple[str, ...] = (),
         is_translated: bool = False,
         other_suffixes: tuple[str, ...] = (),
+        options: Mapping[str, Option] = MappingProxyType({}),
+        start: str = "start",
     ) -> Notation:
         member = str.__new__(cls, name)
         member._value_ = name
         member.label, member.suffix, member.content = label, suffix, content
         member.reader, member.prepare = reader, prepare
-        member.styles, member.is_translated = styles, is_translated
-        member.other_suffixes = other_suffixes
+        member.is_translated, member.other_suffixes = is_translated, other_suffixes
+        member.options, member.start = options, start
         return member
+
+    def non_defaults(self, start: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401
+        """Of the arguments of ``Grammar.from_text`` those that are not the defaults."""
+        usual = {"start": self.start, **{name: one.default for name, one in self.options.items()}}
+        given = {"start": start, **options}
+        return {name: value for name, value in given.items() if value and value != usual[name]}
+
+    @property
+    def choices(self) -> dict[str, tuple[str | bool, ...]]:
+        """The options that are choices: those that requests and files can name."""
+        return {name: one.choices for name, one in self.options.items() if one.choices}
 
     @staticmethod
     def of_file(name: str) -> Notation | None:
@@ -286,19 +325,35 @@ class Notation(StrEnum):
         )
 
 
+#: The notations whose runs must end within their budget unless something else is chosen: a JSON
+#: text that is cut is of no use.
+FINISHING = frozenset({Notation.JSON_SCHEMA})
+
+#: What reading a character takes at most: measured with a JSON text of empty objects.
+_BYTES_PER_CHARACTER = 150
+
+
 @without_gc()
 def parse_grammar(
-    source: Source, notation: Notation, start: str, limits: Limits, style: str = ""
+    source: Source,
+    notation: Notation,
+    start: str,
+    limits: Limits,
+    **options: Any,  # noqa: ANN401  # those of the notation
 ) -> ParsedGrammar:
-    """Parse a text in any notation of rules; an empty style means the default one.
+    """Parse a text in any notation of rules.
 
     Raises: ParseError, BuildError, LimitError.
     """
     assert notation.reader is not None, "a regex has no rules"
-    read = notation.reader(source, start, limits, style or next(iter(notation.styles), ""))
-    if notation.is_translated:
-        return read
-    tree = without_contexts(read.tree, read.start, limits)
+    size = len(source.text) * _BYTES_PER_CHARACTER // 1_000_000
+    limits.check("megabytes", size, "shorten the text, or raise the limit when running locally")
+    defaults = {name: one.default for name, one in notation.options.items()}
+    with time_budget(limits.seconds):
+        read = notation.reader(source, start, limits, **{**defaults, **options})
+        if notation.is_translated:
+            return read
+        tree = without_contexts(read.tree, read.start, limits)
     return read if tree is read.tree else replace(read, tree=tree)
 
 
@@ -322,21 +377,53 @@ def notation_of(name: str) -> Notation:
     """
     if name not in [*Notation]:
         known, _ = suggestion(str(name), Notation, f"choose from {', '.join(Notation)}")
-        raise WorkbenchError(f"there is no notation {name!r}", known)
+        raise ArgumentValueError(f"there is no notation {name!r}", known)
     return Notation(name)
 
 
-def check_style(notation: Notation, style: str) -> None:
-    """Check that a notation has the style; an empty style is the default.
+def check_options(notation: Notation, options: Mapping[str, Any]) -> None:
+    """Check that a notation has these options, with these values.
 
-    Raises: WorkbenchError for an unknown style.
+    Raises: WorkbenchError for an unknown option or value.
     """
-    if style and style not in notation.styles:
-        known = " or ".join(map(repr, notation.styles))
-        raise WorkbenchError(
-            f"{notation.label} has no style {style!r}",
-            f"choose {known}" if known else "leave it out: the grammar defines the text",
-        )
+    for name, value in options.items():
+        if name not in notation.options:
+            known = ", ".join(notation.options)
+            raise WorkbenchError(
+                f"{notation.label} has no option {name!r}",
+                f"choose from {known}" if known else "leave it out",
+            )
+        choices = notation.options[name].choices
+        if choices and value not in choices:
+            raise ArgumentValueError(
+                f"{notation.label} has no {name} {value!r}",
+                f"choose {' or '.join(map(repr, choices))}",
+            )
+
+
+def generation_options(
+    text: str, notation: Notation, options: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """The options under which a model writes the texts of a grammar.
+
+    A JSON Schema for which nothing chooses the white space is written with one space: where any
+    white space may follow, a model that has nothing to say writes white space up to its budget.
+    """
+    from workbench.schema.schema_reader import chooses_whitespace
+
+    if notation is not Notation.JSON_SCHEMA or options.get("whitespace", "auto") != "auto":
+        return options
+    return options if chooses_whitespace(text) else {**options, "whitespace": "one space"}
+
+
+def options_in(record: Mapping[str, Any], notation: Notation) -> dict[str, Any]:
+    """The choices of a notation that a record names; empty values mean the default.
+
+    Records of earlier versions call the white space of a JSON Schema ``style``.
+    """
+    if notation is Notation.JSON_SCHEMA and "whitespace" not in record and record.get("style"):
+        record = {**record, "whitespace": record["style"]}
+    return {name: record[name] for name in notation.choices if record.get(name)}
 
 
 def prepare_notation(notation: Notation) -> None:

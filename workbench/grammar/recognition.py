@@ -6,18 +6,18 @@ vocabulary.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, TypeVar
 
 from workbench.automata.code_points import character_edges, describe
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.small_dfa import smallest
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError, WorkbenchError
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, time_budget
+from workbench.base.locks import WorkLock
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
@@ -61,6 +61,8 @@ class Verdict:
         wanted = describe(self.expected) if self.expected else ""
         ending = "the end" if self.may_end else ""
         expected = " or ".join(part for part in (wanted, ending) if part)
+        if not expected:
+            return "no text is accepted"
         where = "ends too early" if self.offset is None else f"fails at column {self.offset + 1}"
         return f"{where}: expected {expected}"
 
@@ -89,9 +91,10 @@ _MAX_CHARACTER_BYTES = 4
 class Checker:
     """Runs a machine over texts; safe to share between threads."""
 
-    def __init__(self, machine: Dfa | LazyDfa | Runner) -> None:
+    def __init__(self, machine: Dfa | LazyDfa | Runner, limits: Limits) -> None:
         self._machine = machine
-        self._lock = threading.Lock()
+        self._limits = limits
+        self._lock = WorkLock()
 
     def accepts(self, data: bytes) -> bool:
         """Whether the whole text is in the language."""
@@ -130,7 +133,7 @@ class Checker:
 
         Raises: LimitError
         """
-        with self._lock:
+        with self._lock, time_budget(self._limits.seconds):
             try:
                 return reading()
             except LimitError as error:
@@ -263,7 +266,8 @@ class Language:
     @cached_property
     def _checker(self) -> Checker:
         machine = self.reader
-        return Checker(Runner(machine, self.limits) if isinstance(machine, Network) else machine)
+        runner = Runner(machine, self.limits) if isinstance(machine, Network) else machine
+        return Checker(runner, self.limits)
 
     def accepts(self, text: str | bytes) -> bool:
         """Whether the whole text is in the language."""

@@ -28,7 +28,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from workbench.base.errors import SourceError, WorkbenchError, suggestion
+from workbench.base.arguments import checked
+from workbench.base.errors import ArgumentValueError, SourceError, WorkbenchError, suggestion
 from workbench.base.limits import LIMITS, Limits
 from workbench.grammar.grammar import Grammar
 
@@ -251,6 +252,7 @@ STYLES: dict[str, Style] = {
 }
 
 
+@checked
 def tool_calls(
     tools: Iterable[Described],
     *,
@@ -275,15 +277,12 @@ def tool_calls(
     Raises: WorkbenchError for an unknown style, no tool, two tools of one name, or a tool without
             types; ParseError, BuildError of a schema; LimitError.
     """
-    if not isinstance(style, str) or style not in STYLES:
-        hint, _ = suggestion(str(style), STYLES, f"the styles are {', '.join(STYLES)}")
-        raise WorkbenchError(f"there is no style {style!r} of tool calls", hint)
-    if not isinstance(tools, Iterable) or isinstance(tools, str | Mapping):
-        what = type(tools).__name__
-        raise WorkbenchError(f"expected a list of tools, not {what}", "write [f] for one tool f")
+    if style not in STYLES:
+        hint, _ = suggestion(style, STYLES, f"the styles are {', '.join(STYLES)}")
+        raise ArgumentValueError(f"there is no style {style!r} of tool calls", hint)
     found = [Tool.of(one) for one in tools]
     if not found:
-        raise WorkbenchError("expected at least one tool", "give functions or JSON Schemas")
+        raise ArgumentValueError("expected at least one tool", "give functions or JSON Schemas")
     names = [tool.name for tool in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise WorkbenchError(f"two tools have the name {twice!r}", "rename one of them")

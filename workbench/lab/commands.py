@@ -321,11 +321,18 @@ def _failed(record: Record) -> bool:
     return record.status not in ("ok", "not read")
 
 
+#: What follows the list of experiments on stderr.
+_HOW_TO_EVALUATE = "start one by its name, as in workbench evaluate koo-a, or all with --all"
+
+
 def evaluate(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="EXPERIMENT…", help="Names of --list; all by default."),
+        typer.Argument(metavar="EXPERIMENT…", help="Names of the list; none prints the list."),
     ] = None,
+    whole: Annotated[
+        bool, typer.Option("--all", help="Run all experiments, which takes hours.")
+    ] = False,
     questions: Annotated[
         int, typer.Option(min=1, help="Questions of each set whose answers are checked.")
     ] = 200,
@@ -375,10 +382,11 @@ def evaluate(
     ray: RayOption = None,
     gpus: GpusOption = 0.0,
 ) -> None:
-    """Run the experiments; units that were done before are not run again.
+    """Run experiments; units that were done before are not run again. Without names list them.
 
     Each result is appended to FOLDER/results.jsonl when it is measured. The page has the results
-    of all models in the folder, in columns. Ctrl-C keeps the results and writes the page.
+    of these experiments, those of all models in the folder in columns. Ctrl-C keeps the results
+    and writes the page.
     Exit status 0: all done; 1: stopped, or a part failed; 2: wrong use.
     """
     with errors_reported():
@@ -392,9 +400,13 @@ def evaluate(
         )
         from workbench.lab.experiments.results_page import page as results_page
 
-        if listed:
+        if names and whole:
+            raise WorkbenchError("expected names of experiments or --all, not both")
+        if listed or not (names or whole):
             for experiment in EXPERIMENTS.values():
                 typer.echo(f"{experiment.name:14} {experiment.title}: {experiment.source}")
+            if not listed:
+                typer.echo(_HOW_TO_EVALUATE, err=True)
             return
         experiments = chosen_experiments(names or ())
         if page is not None and (page.is_dir() or not page.parent.is_dir()):
@@ -425,7 +437,7 @@ def evaluate(
         choice = ModelChoice(name=model, device=device, dtype=dtype, revision=revision)
         run = units_run_by(runner_named(jobs, ray, gpus), choice, size)
         completed = _completed(worked(experiments, call, results, run))
-        text = results_page(list(EXPERIMENTS.values()), results)
+        text = results_page(list(EXPERIMENTS.values()) if whole else experiments, results)
         write_file(page, text.encode(), "the results are stored: run it again with another --page")
         if not completed:
             typer.echo(f"not complete: run it again; the results are in {results.path}", err=True)

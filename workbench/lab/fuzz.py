@@ -469,7 +469,7 @@ _VALUES: tuple[Any, ...] = (
 
 #: Fields of requests.
 _FIELDS = (
-    "text", "notation", "start", "style", "texts", "model", "example", "tab", "centre",
+    "text", "notation", "start", "options", "texts", "model", "example", "tab", "centre",
     "so_far", "of", "level", "size", "width", "chains", "token", "prompt", "seed",
     "temperature", "max_tokens", "constraint", "lookahead", "small_tokens", "chat", "prefix",
     "query", "run", "from", "to", "before", "lesson", "step", "given", "figure", "methods",

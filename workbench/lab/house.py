@@ -33,6 +33,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_lines
 from workbench.automata.graphs import cyclic_components
+from workbench.base import cached_property
 from workbench.base.visible_text import format_table
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -199,7 +200,7 @@ class RequestTrace:
 
     def _profile(self, frame: FrameType, event: str, value: object) -> None:
         if event == "call":
-            known = _package_of(frame) in _LAYERS
+            known = _package_of(frame) in _LAYERS and frame.f_code.co_filename != _CACHED
             if known and any(id(each) in self._followed for each in _arguments(frame)):
                 self._enter(frame)
         elif event == "return" and frame in self._counted:
@@ -239,6 +240,8 @@ def _layers() -> dict[str, int]:
 
 
 _LAYERS = _layers()
+#: A property that is computed once: a call from it is one from where it is read.
+_CACHED = cached_property.__file__ or ""
 
 
 def _package_of(frame: FrameType) -> str:

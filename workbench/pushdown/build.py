@@ -105,10 +105,10 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
                 kind = "undefined_nonterminal"
                 raise BuildError(message, tree.source, call.span, hint, kind, fix)
     if start not in rules:
-        raise _no_start(tree, start)
+        raise missing_start(tree, start)
 
 
-def _no_start(tree: GrammarTree, start: str) -> BuildError:
+def missing_start(tree: GrammarTree, start: str) -> BuildError:
     """The error for a start symbol without a rule; its fix is a rule that calls the first one."""
     text = tree.source.text
     whole = tree.rules[0].name_span if tree.rules else Span(0, len(text))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +37,11 @@ from workbench.automata.regex_program import (
     subtree_ends,
 )
 from workbench.automata.thompson import add as add_regex
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError
 from workbench.base.kernels import inner, int64, njit
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
 from workbench.base.source import Source
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -50,6 +50,7 @@ from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
     Literal,
+    Names,
     Nonterminal,
     Pattern,
     Repetition,
@@ -216,8 +217,9 @@ def separate_program(
 def _made(
     emitter: _Emitter, tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
 ) -> RuleProgram:
-    first = []
+    first, clock = [], limits.clock()
     for body in rules.values():
+        clock.check()
         first.append(len(emitter.program.code) // WIDTH)
         emitter.add(body)
     program = emitter.program
@@ -227,6 +229,7 @@ def _made(
         program.add_placeholder(machine)
     first.append(len(program.code) // WIDTH)
     for at, terminal in emitter.terminals:
+        clock.check()
         program.set_machine(at, terminal_machine(terminal, rules, tree.source, limits))
     code, data = program.arrays()
     if emitter.patterns:
@@ -354,6 +357,7 @@ class Cfg:
 
     def _productive_part(self, expression: Expression) -> Expression:
         """A productive expression without the alternatives that derive no text."""
+        check_time_budget()
         part = self._productive_part
         match expression:
             case Choice(options=options, span=span):
@@ -390,11 +394,13 @@ def least(
     """
     callers: dict[str, list[str]] = {}
     for name, body in rules.items():
+        check_time_budget()
         for called in dict.fromkeys(call.name for call in calls(body)):
             callers.setdefault(called, []).append(name)
     known: set[str] = set()
     waiting = list(rules)
     while waiting:
+        check_time_budget()
         name = waiting.pop()
         if name not in known and holds(rules[name], known):
             known.add(name)
@@ -440,7 +446,7 @@ class _LeafRules:
     """Replaces automata by calls of new rules."""
 
     def __init__(self, tree: GrammarTree) -> None:
-        self._taken = {rule.name for rule in tree.rules}
+        self._names = Names(rule.name for rule in tree.rules)
         #: By the identity of the machine, and its label.
         self.leaves: dict[tuple[int, str], Rule] = {}
 
@@ -455,11 +461,7 @@ class _LeafRules:
     def _name(self, leaf: Automaton) -> str:
         key = id(leaf.machine), leaf.label
         if key not in self.leaves:
-            name, count = leaf.label, 1
-            while name in self._taken:
-                count += 1
-                name = f"{leaf.label} {count}"
-            self._taken.add(name)
+            name = self._names.fresh(leaf.label, " ")
             self.leaves[key] = Rule(name, leaf, leaf.span, leaf.span)
         return self.leaves[key].name
 

@@ -19,9 +19,8 @@ names, give the same network.)
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
@@ -29,11 +28,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.graphs import reachable
+from workbench.automata.graphs import components, reachable
 from workbench.automata.nfa import Classes, Flags, Ints
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State
+from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, njit
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.base.visible_text import count_of
 from workbench.syntax.ranges import Ranges
 
@@ -42,6 +43,9 @@ CALLS = 256
 
 #: The bits of ``Entries.flags``: the state is final; it has edges; its texts may be repeated.
 FINAL, GOES_ON, STAR = 1, 2, 4
+
+#: The most sequences of calls that ``Network.openings`` lists for one state.
+MAX_OPENINGS = 20_000
 
 #: The rounds after which ``Network.bytes_after`` looks no further.
 _MAX_ROUNDS = 2
@@ -151,25 +155,30 @@ class Network:
         return found
 
     @cached_property
+    def return_states(self) -> tuple[State, ...]:
+        """The states that calls push."""
+        return tuple(np.unique(self.calls[self._waiting, 2]).tolist())
+
+    @cached_property
     def returns(self) -> tuple[tuple[State, ...], ...]:
         """For each rule the states that can be on top of the stack when it ends.
 
         A tail call pushes nothing; then the return states of the calling rule are on top.
         """
-        found: list[set[State]] = [set() for _ in self.names]
+        pushed: list[set[State]] = [set() for _ in self.names]
         for _, rule, target in self.calls[self._waiting].tolist():
-            found[rule].add(target)
-        changed = True
-        while changed:
-            taken = [self._take_over(found, *tail_call) for tail_call in self._tail_calls]
-            changed = any(taken)
-        return tuple(tuple(sorted(states)) for states in found)
-
-    @staticmethod
-    def _take_over(found: list[set[State]], caller: int, rule: int) -> bool:
-        before = len(found[rule])
-        found[rule] |= found[caller]
-        return len(found[rule]) > before
+            pushed[rule].add(target)
+        callers: dict[int, list[int]] = {rule: [] for rule in range(len(pushed))}
+        for caller, rule in self._tail_calls:
+            callers[rule].append(caller)
+        found: dict[int, tuple[State, ...]] = {}
+        for members in components(callers):  # each after its callers
+            states = set[State]()
+            for rule in members:
+                check_time_budget()
+                states.update(pushed[rule], *(found.get(each, ()) for each in callers[rule]))
+            found |= dict.fromkeys(members, tuple(sorted(states)))
+        return tuple(found[rule] for rule in range(len(pushed)))
 
     @cached_property
     def ends_text(self) -> frozenset[int]:
@@ -243,16 +252,35 @@ class Network:
 
         These are the state itself and the initial states of all rules it can call, each with the
         return states pushed by the calls, the innermost last.
+
+        Raises: LimitError if calls push more than ``MAX_OPENINGS`` different sequences.
         """
         cached = self._openings.get(state)
         if cached is None:
-            found: list[Move] = [(state, ())]
-            for inner, pushed in found:  # the list grows during the loop
+            found = dict.fromkeys([(state, tuple[State, ...]())])
+            order = list(found)
+            for inner, pushed in order:  # the list grows during the loop
+                check_time_budget()
                 for rule, target in self.calling[inner]:
                     waiting = (target,) if self.waits(target) else ()
-                    found.append((self.initials[rule], (*pushed, *waiting)))
-            cached = self._openings[state] = tuple(found)
+                    opening = self.initials[rule], (*pushed, *waiting)
+                    if opening not in found:
+                        found[opening] = None
+                        order.append(opening)
+                if len(order) > MAX_OPENINGS:
+                    raise LimitError(
+                        f"needs more than {MAX_OPENINGS:,} sequences of calls before one byte",
+                        "configurations",
+                        "let each rule call the next one in one way only",
+                    )
+            cached = self._openings[state] = tuple(order)
         return cached
+
+    def opened(self, state: State) -> Iterable[State]:
+        """The states of ``openings`` without what is pushed, each once."""
+        return reachable(
+            [state], lambda inner: (self.initials[rule] for rule, _ in self.calling[inner])
+        )
 
     def moves(self, state: State, byte_class: int) -> list[Move]:
         """The targets of a byte class from a state, with the return states pushed before."""

@@ -74,17 +74,22 @@ class Runner:
         self.growth = Growth.of(Rules.of(network))
         self.room = Room.of(self.growth.rules, limits.stack_depth)
         self._columns = len(self.growth.rules.columns)
-        self._add_initial()
+        self.begun_in(network.initial)
 
-    def _add_initial(self) -> None:
-        """Add the initial situation."""
+    def begun_in(self, state: State) -> Situation:
+        """The situation of a state with an empty stack: that of any rule, before its texts.
+
+        Raises: IndexError if the network has no such state.
+        """
+        if not 0 <= state < len(self.network):
+            raise IndexError(f"expected one of {len(self.network):,} states, got {state}")
         clock = self.limits.clock()
         while True:
-            self.room.found[0] = self.network.initial << 32
-            made = number(self.growth.rules, self.room, 1, 0)
-            if made >= 0:
-                return
-            self.resolve(made, clock)
+            self.room.found[0] = state << 32
+            situation = number(self.growth.rules, self.room, 1, 0)
+            if situation >= 0:
+                return situation
+            self.resolve(situation, clock)
 
     def __len__(self) -> int:
         """The number of situations computed until now."""
@@ -118,23 +123,25 @@ class Runner:
         """Whether a text that leads to the situation is accepted."""
         return bool(self.room.about[situation, rooms.ACCEPTS])
 
-    def step(self, situation: Situation, byte: int) -> Situation:
-        """The situation after a byte, or ``DEAD``."""
+    def step(self, situation: Situation, byte: int, clock: Clock | None = None) -> Situation:
+        """The situation after a byte, or ``DEAD``; ``clock`` is that of the whole text."""
         byte_class = int(self.classes[byte])
         target = int(self.room.table[situation * self._columns + byte_class])
-        return self.successor(situation, byte_class) if target == UNKNOWN else target
+        return self.successor(situation, byte_class, clock) if target == UNKNOWN else target
 
     def run(self, data: bytes, situation: Situation = 0) -> Situation:
         """The situation after all of ``data``, or ``DEAD``."""
+        clock = self.limits.clock()
         for byte in data:
-            situation = self.step(situation, byte)
+            situation = self.step(situation, byte, clock)
             if situation == DEAD:
                 return DEAD
         return situation
 
-    def successor(self, situation: Situation, byte_class: int) -> Situation:
+    def successor(
+        self, situation: Situation, byte_class: int, clock: Clock | None = None
+    ) -> Situation:
         """Compute and store the step of a situation by a byte class."""
-        clock: Clock | None = None
         while True:
             found = successor(self.growth.rules, self.room, situation, byte_class)
             if found >= DEAD:

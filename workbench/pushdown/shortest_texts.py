@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from heapq import heappop, heappush
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.pushdown.network import CALLS, Network
@@ -214,6 +215,7 @@ def distances_to_end(network: Network, limits: Limits) -> list[int]:
     before: defaultdict[State, set[State]] = defaultdict(set)
     reading = np.unique(network.classes[:CALLS])
     for column in reading.tolist():
+        clock.check()
         targets = network.table[:, column]
         for state in np.flatnonzero(targets != DEAD).tolist():
             before[int(targets[state])].add(state)

@@ -313,6 +313,8 @@ def _move(
     """
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
+    # a step may take as long as thousands of others: what counts is what it tries
+    room.used[STEPS_LEFT] -= room.opened[state, END] - room.opened[state, BEGIN]
     for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
         target = int64(rules.table[room.openings[opening, 0] * width + column])
         if target < 0:
@@ -514,7 +516,8 @@ BEGIN, END, GROUPS = range(3)
 FROM, TO, ACCEPTS, LOWEST, HASH, BEFORE, READ = range(7)
 _MAX_HASH = 2**31 - 1
 
-#: The number of steps computed before the clock is checked: a few milliseconds.
+#: The number of steps computed before the clock is checked, and of openings tried in them: a few
+#: milliseconds.
 STEPS_PER_CHECK = 20_000
 #: The initial capacity for situations; a power of two, like all hash tables.
 _INITIAL_CAPACITY = 256

@@ -8,6 +8,9 @@ from fractions import Fraction
 from functools import lru_cache
 from math import gcd, lcm
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.base.errors import LimitError
 
 #: The most points of a period: ``integer`` but not a multiple of 1e-8 would need 100 million.
@@ -96,8 +99,19 @@ def _both(left: Grid, right: Grid) -> Grid:
             "states",
             "choose multiples that divide one another",
         )
-    points = (k for k in range(int(period)) if left.contains(k * step) and right.contains(k * step))
-    return _reduced(step, int(period), frozenset(points), left.between and right.between)
+    points = np.flatnonzero(_points(left, step, int(period)) & _points(right, step, int(period)))
+    members = frozenset(points.tolist())
+    return _reduced(step, int(period), members, left.between and right.between)
+
+
+def _points(grid: Grid, step: Fraction, period: int) -> npt.NDArray[np.bool_]:
+    """For each k below ``period``, whether k·step is in a grid whose step is a multiple of it."""
+    members = np.zeros(grid.period, np.bool_)
+    members[list(grid.members)] = True
+    inside = np.full(period, grid.between)
+    multiples_of_step = inside[:: int(grid.step / step)]
+    multiples_of_step[:] = np.resize(members, len(multiples_of_step))
+    return inside
 
 
 def _is_plain(grid: Grid) -> bool:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from workbench.base.arguments import Count, checked
 from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
@@ -48,7 +49,10 @@ _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _SCALAR = rf"{_STRING}|{_NUMBER}|true|false|null"
 
 
-def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits = LIMITS) -> str:
+@checked
+def json_regex(
+    *, objects: Count, arrays: Count, space: str = SPACE, limits: Limits = LIMITS
+) -> str:
     """A regex for JSON values with at most ``objects`` and ``arrays`` inside one another.
 
     JSON itself is context-free; truncated at a depth it is regular:
@@ -59,12 +63,9 @@ def json_regex(*, objects: int, arrays: int, space: str = SPACE, limits: Limits 
 
     Cost:   the nested value is repeated at each level: compact, 226 characters for scalars, 3,958
             for one object and one array, 51,230 for two of each.
-    Raises: LimitError past ``limits.unrolled`` characters; ValueError for depths below 0.
+    Raises: LimitError past ``limits.unrolled`` characters.
     Source: Koo et al. 2024, §5.1: its k_O and k_A.
     """
-    if objects < 0 or arrays < 0:
-        raise ValueError(f"expected depths of 0 or more, not {objects} and {arrays}")
-
     hint = "allow fewer objects or arrays inside one another"
     limits.check("unrolled", 2 ** min(objects + arrays, 64), hint)  # each level doubles the text
 

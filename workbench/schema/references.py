@@ -10,12 +10,14 @@ names its address.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urljoin
 
 from workbench.base.errors import WorkbenchError, suggestion
+from workbench.base.limits import check_time_budget
 from workbench.schema.schema_reader import (
     Document,
     Node,
@@ -413,9 +415,10 @@ class References:
         """
         words = self.dialect.keywords | ANNOTATIONS
         # nodes, each with whether it maps names to schemas
-        waiting, unknown = [(document.root, False)], list[tuple[Node, bool]]()
+        waiting, unknown = [(document.root, False)], deque[tuple[Node, bool]]()
         while waiting or unknown:
-            node, is_map = waiting.pop() if waiting else unknown.pop(0)
+            check_time_budget()
+            node, is_map = waiting.pop() if waiting else unknown.popleft()
             held = [(item, False) for item in node.items or ()]
             if node.members is not None:
                 if not is_map:

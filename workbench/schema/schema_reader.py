@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import StrEnum
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NoReturn
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import (
     NOTHING_MEANT,
@@ -27,7 +28,9 @@ from workbench.base.errors import (
     WorkbenchError,
     with_rewrite,
 )
+from workbench.base.limits import check_time_budget
 from workbench.base.source import SURROGATE, Source, Span
+from workbench.schema.pydantic_models import is_pydantic_source, source_hint
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -233,6 +236,7 @@ class _Reader:
 
     def node(self, match: re.Match[str], parent: Node | None, step: str | int) -> Node:
         """The value that begins with the lexeme of a match."""
+        check_time_budget("the schema is very long; shorten it")
         kind = match.lastindex or 0
         text = match[kind]
         if kind == 6:
@@ -358,6 +362,8 @@ class _Reader:
         rest = self.text[position:]
         if rest[:1] in ("}", "]") and self.text[:position].rstrip().endswith(","):
             return "remove the comma before it"
+        if is_pydantic_source(self.text):
+            return source_hint(self.text)
         return next((hint for sign, hint in _NOTATION_HINTS.items() if rest.startswith(sign)), "")
 
 
@@ -439,6 +445,9 @@ def location(node: Node) -> str:
 class Whitespace(StrEnum):
     """The whitespace between the lexemes of an instance."""
 
+    #: What the schema's ``x-guidance`` chooses. Without it a text that is checked may have any
+    #: whitespace, and a text that is generated has one space (``Grammar.for_generation``).
+    AUTO = "auto"
     #: Any JSON whitespace, each run at most ``SchemaOptions.bound`` characters long.
     ANY = "any"
     #: Nothing: ``{"a":1,"b":2}``.
@@ -479,11 +488,14 @@ class SchemaOptions:
     Raises: WorkbenchError for an unknown choice or a bound below 1.
     """
 
-    whitespace: Whitespace | str = Whitespace.ANY
+    whitespace: Whitespace | str = Whitespace.AUTO
     #: The longest run of whitespace; without a bound a model could write whitespace forever.
     bound: int = DEFAULT_BOUND
     format: Formats | str = Formats.ASSERTED
     order: Order | str = Order.DECLARED
+    #: Whether an object has only the members that its schema names, as in strict tool calls: each
+    #: schema with ``properties`` that says nothing of others has ``additionalProperties: false``.
+    closed: bool = False
 
     def __post_init__(self) -> None:
         _check("whitespace policy", self.whitespace, Whitespace)
@@ -525,7 +537,7 @@ _ALWAYS = {"json_allow_general_unicode_escapes": True}
 def apply_guidance(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, tuple[Node, ...]]:
     """The options with the policy of ``x-guidance``, and its members that are not supported.
 
-    A policy in ``options`` other than the default takes precedence.
+    Any policy in ``options`` takes precedence over it.
 
     Law: the separators mean what they mean in llguidance 1.9, where whitespace is flexible unless
          a separator is given.
@@ -537,16 +549,51 @@ def apply_guidance(root: Node, options: SchemaOptions) -> tuple[SchemaOptions, t
         return options, (guidance,)
     policy = _policy(guidance.members)
     ignored = tuple(_unsupported(guidance.members, policy))
-    if policy is not None and options.whitespace == Whitespace.ANY:
+    if policy is not None and options.whitespace == Whitespace.AUTO:
         options = replace(options, whitespace=policy)
     return options, ignored
+
+
+#: The keywords that say which members an object has besides its ``properties``.
+OTHER_MEMBERS = frozenset(("additionalProperties", "patternProperties", "unevaluatedProperties"))
+#: The keywords whose values are no schemas.
+_VALUES = frozenset(("const", "default", "enum", "examples", "required"))
+
+
+def open_objects(text: str) -> Span | None:
+    """The place of the first ``properties`` that ``closed`` changes; None without one."""
+    try:
+        waiting = [Document(Source(text, "schema")).root]
+    except WorkbenchError:
+        return None
+    while waiting:
+        node = waiting.pop()
+        members = node.members or {}
+        if "properties" in members and OTHER_MEMBERS.isdisjoint(members):
+            return members["properties"].name_span
+        inner = [each for name, each in members.items() if name not in _VALUES]
+        waiting += [*(node.items or ()), *inner][::-1]
+    return None
+
+
+def chooses_whitespace(text: str) -> bool:
+    """Whether a schema itself says how its instances are laid out (``x-guidance``)."""
+    if KEYWORD not in text:
+        return False
+    try:
+        root = Document(Source(text, "schema")).root
+    except WorkbenchError:
+        return False
+    return apply_guidance(root, OPTIONS)[0].whitespace != Whitespace.AUTO
 
 
 def _policy(guidance: dict[str, Node]) -> Whitespace | None:
     """The policy of the layout settings; None if there is no such policy here."""
     given = {name: node.json_value() for name, node in guidance.items() if name in _LAYOUT}
+    if not given:
+        return None
     separators = tuple(given.get(name, usual) for name, usual in _SEPARATORS)
-    flexible = given.get(_FLEXIBLE, not given)
+    flexible = given.get(_FLEXIBLE, False)
     if flexible is True:
         return Whitespace.ANY if separators == (",", ":") else None
     found = (policy for written, policy in _POLICIES.items() if written == separators)
@@ -586,7 +633,7 @@ class Spacing:
                 return Spacing(Literal(b",", span), Literal(b":", span), None, ())
             case Whitespace.ONE_SPACE:
                 return Spacing(Literal(b", ", span), Literal(b": ", span), None, ())
-            case Whitespace.ANY:
+            case Whitespace.AUTO | Whitespace.ANY:
                 return _any(options.bound, span)
 
 

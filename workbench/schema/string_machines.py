@@ -203,6 +203,7 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
         kept[length + 1, targets[kept[length, sources]]] = True
     if high is None:
         while (new := ~kept[last, targets] & kept[last, sources]).any():
+            clock.check()
             kept[last, targets[new]] = True
     else:
         kept[last] &= machine.finals

@@ -271,7 +271,8 @@ def _machine(texts: StringSet, limits: Limits) -> Dfa:
 # regular, or would need too large an automaton, a subset is accepted:
 #
 # * dates do not have the year 0000, which Python lacks;
-# * a leap second has an offset of whole half hours, as in nearly every time zone;
+# * a leap second has an offset of whole half hours, as in nearly every time zone; with a date it is
+#   the last second of June or December in UTC (RFC 3339, section 5.7 and appendix D);
 # * regexes have groups at most three deep, no backreferences, and only ranges that start at a
 #   digit, ``a`` or ``A``;
 # * labels of host names do not have two hyphens in the third and fourth position: such labels are
@@ -322,8 +323,9 @@ def hostnames() -> Content:
 
 # RFC 3339, section 5.6 and appendix D
 _LEAP_YEAR = r"(?:\d\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][48]|[2468]0|[13579][26])00)"
+_YEAR = r"(?:\d{3}[1-9]|\d\d[1-9]0|\d[1-9]00|[1-9]000)"
 _DATE = (
-    r"(?:(?:\d{3}[1-9]|\d\d[1-9]0|\d[1-9]00|[1-9]000)-"
+    rf"(?:{_YEAR}-"
     r"(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\d|30)|"
     rf"02-(?:0[1-9]|1\d|2[0-8]))|{_LEAP_YEAR}-02-29)"
 )
@@ -335,15 +337,25 @@ _LEAP_SECOND_OFFSETS = 30
 def _leap_second(offset: int) -> str:
     """The last second of a day in UTC, as local time with an offset in minutes."""
     local = (23 * 60 + 59 + offset) % (24 * 60)
-    behind = -offset % (24 * 60)
-    zones = rf"\+{offset // 60:02}:{offset % 60:02}|-{behind // 60:02}:{behind % 60:02}"
+    zone = f"{'-' if offset < 0 else '[+]'}{abs(offset) // 60:02}:{abs(offset) % 60:02}"
     if offset == 0:
-        zones += "|[Zz]"
-    return rf"{local // 60:02}:{local % 60:02}:60(?:\.\d+)?(?:{zones})"
+        zone = "(?:[Zz]|[+-]00:00)"
+    return rf"{local // 60:02}:{local % 60:02}:60(?:\.\d+)?{zone}"
 
 
-_LEAP_SECOND = "|".join(map(_leap_second, range(0, 24 * 60, _LEAP_SECOND_OFFSETS)))
-_TIME = rf"(?:{_HOUR}:{_MINUTE}:{_MINUTE}(?:\.\d+)?(?:[Zz]|[+-]{_HOUR}:{_MINUTE})|{_LEAP_SECOND})"
+def _leap_seconds(offsets: Iterable[int]) -> str:
+    return f"(?:{'|'.join(map(_leap_second, offsets))})"
+
+
+_DAY = range(_LEAP_SECOND_OFFSETS, 24 * 60, _LEAP_SECOND_OFFSETS)
+#: Leap seconds in zones ahead of UTC, where the next day has begun, and in all others.
+_NEXT_DAY, _SAME_DAY = _leap_seconds(_DAY), _leap_seconds([0, *(-offset for offset in _DAY)])
+_PLAIN_TIME = rf"{_HOUR}:{_MINUTE}:{_MINUTE}(?:\.\d+)?(?:[Zz]|[+-]{_HOUR}:{_MINUTE})"
+_TIME = rf"(?:{_PLAIN_TIME}|{_NEXT_DAY}|{_SAME_DAY})"
+_DATE_TIME = (
+    rf"(?:{_DATE}[Tt]{_PLAIN_TIME}|{_YEAR}-(?:06-30|12-31)[Tt]{_SAME_DAY}"
+    rf"|{_YEAR}-(?:07-01|01-01)[Tt]{_NEXT_DAY})"
+)
 
 # RFC 3339, appendix A
 _SECONDS = r"\d+S"
@@ -452,7 +464,7 @@ def _regex() -> str:
 PATTERNS = {
     "date": _DATE,
     "time": _TIME,
-    "date-time": rf"{_DATE}[Tt]{_TIME}",
+    "date-time": _DATE_TIME,
     "duration": _DURATION,
     "email": _EMAIL,
     "ipv4": _IPV4,

@@ -364,11 +364,7 @@ def _unique(
         if not features:
             raise
     assert shape.unique is not None
-    writer.algebra.add_note(
-        shape.unique,
-        f"arrays are accepted if they have up to {MAX_ITEMS} items that an automaton can "
-        "distinguish, by a character, their length or a remainder",
-    )
+    writer.algebra.add_note(shape.unique, _narrower(shape, features), (_SAY_ITEMS, None))
     key = _same_items(shape)
     inside = writer.unique_items.get(key)
     if inside is None:
@@ -376,6 +372,28 @@ def _unique(
         if inside is not None:
             writer.unique_items[key] = inside
     return inside, shape.low == 0
+
+
+#: How all arrays with different items are accepted.
+_SAY_ITEMS = "list the items in an enum of up to ten values, or check uniqueItems afterwards"
+
+
+def _narrower(shape: Arrays, features: list[Feature]) -> str:
+    """Which arrays ``uniqueItems`` accepts if its items have too many values."""
+    is_longer = shape.high is None or shape.high > MAX_ITEMS
+    given = "" if shape.high is None else f" (maxItems is {shape.high})"
+    most = f"at most {MAX_ITEMS} items{given}, and only if they" if is_longer else "items that"
+    names = list(dict.fromkeys(feature.name for feature in features))
+    places = [name for name in names if name != _LENGTH]
+    listed = " or ".join([", ".join(places[:-1]), places[-1]] if len(places) > 1 else places)
+    read = f"{listed} character{' or the length' * (_LENGTH in names)}"
+    of = " or ".join(f"the property {one.property!r}" for one in features[:: len(names)])
+    if features[0].property is None:
+        of = f"a text, or the remainder by {_MODULUS} of an integer"
+    return (
+        f"uniqueItems accepts arrays of {most} are in different groups, of {_CLASSES}, by one "
+        f"feature: the {read} of {of}; it refuses other arrays, also if their items differ"
+    )
 
 
 def _by_classes(

@@ -88,7 +88,7 @@ LEXEME_NAMES = LexemeNames(
         (r"\}", "this closes nothing", "write {2}, {2,} or {2,5} for a number of copies"),
         (r";", "a rule of GBNF ends where the next one begins", "leave the ';' out"),
         (r":=?|→", "expected '::='", "a rule is written name ::= …"),
-        (r"//|\(\*", "this is not a comment in GBNF",
+        (r"//|/\*|\(\*", "this is not a comment in GBNF",
          "comments are written # … to the end of a line"),
         (r"/", "a regex is not written between slashes", "write the classes themselves: [a-z]+"),
         (r"!", "only a token can be negated with '!'",
@@ -104,6 +104,7 @@ LEXEME_NAMES = LexemeNames(
         (r";", ""),
         (r":=?(?!:)|→", "::="),
         (r"//", "#"),
+        (r"/\*[ \t]*([^\n]*?)[ \t]*\*/(?=[ \t]*(?:\n|\Z))", r"# \1"),
         (r"\(\*\s*(.*?)\s*\*\)", r"# \1"),
         (r"/((?:[^/\n\"])+)/", r"\1"),
         (r'[‘’‚“”„`´«»]([^"‘’‚“”„`´«»\n]*)[‘’‚“”„`´«»]', r'"\1"'),
@@ -139,6 +140,10 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
         if at + 2 < len(members) and source.text[members[at + 1][1].start] == "-":
             high, last = members[at + 2]
             at += 2
+            if high < low and re.search(r"[\s\"]", source.text[bracketed.start : bracketed.end]):
+                message = "brackets hold a class of characters, and this range is from high to low"
+                hint = "write (…)? for an optional part, or swap the two ends of the range"
+                raise ParseError(message, source, place.to(last), hint)
             if high < low:
                 message = "expected a range from a lower to a higher character"
                 error = ParseError(message, source, place.to(last), "swap the two ends")
@@ -586,6 +591,10 @@ def _check_called(source: Source, rules: list[Rule]) -> None:
     for rule in rules:
         for call in calls(rule.body):
             if call.name not in names:
+                if not re.search(r"\w", call.name):
+                    message = f"GBNF has no exception: {call.name!r} is read as a rule's name"
+                    hint = "write a class without the characters, such as [ac-z]"
+                    raise BuildError(message, source, call.span, hint, "undefined_nonterminal")
                 macros = MACROS if source.text.startswith("(", call.span.end) else ()
                 otherwise = f"add a line  {call.name} ::= …"
                 hint, fix = suggestion(call.name, [*names, *macros], otherwise)

@@ -397,13 +397,16 @@ class Names:
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
+        #: The number that was appended last to each name.
+        self._last: dict[str, int] = {}
 
-    def fresh(self, base: str) -> str:
+    def fresh(self, base: str, between: str = "_") -> str:
         """An unused name, ``base`` or with a number appended; it is in use from now on."""
-        name, number = base, 1
+        name, number = base, self._last.get(base, 1)
         while name in self.taken:
             number += 1
-            name = f"{base}_{number}"
+            name = f"{base}{between}{number}"
+        self._last[base] = number
         self.taken.add(name)
         return name
 

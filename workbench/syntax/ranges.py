@@ -26,6 +26,27 @@ def normalized(pieces: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(merged)
 
 
+class Gathering:
+    """A set to which ranges are added; they are merged meanwhile, so it stays small."""
+
+    #: The most ranges that wait to be merged, if the set itself does not have more.
+    _MAX_NEW = 10_000
+
+    def __init__(self) -> None:
+        self._merged: Ranges = ()
+        self._new: set[tuple[int, int]] = set()
+
+    def add(self, pieces: Iterable[tuple[int, int]]) -> None:
+        self._new.update(pieces)
+        if len(self._new) > max(self._MAX_NEW, len(self._merged)):
+            self._merged, self._new = self.ranges, set()
+
+    @property
+    def ranges(self) -> Ranges:
+        """The set."""
+        return normalized((*self._merged, *self._new)) if self._new else self._merged
+
+
 def union(*sets: Ranges) -> Ranges:
     """The members of any of the sets."""
     if len(sets) == 1:

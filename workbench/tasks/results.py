@@ -174,7 +174,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
                 found |= {outcome.key: outcome for outcome in outcomes}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkbenchError(
-            f"cannot read results from {path}: {error}", "name a file that --out has written"
+            f"cannot read results from {path}: {error}", "name a file written with --out"
         ) from error
     if not path.exists() and not journal.exists():
         raise WorkbenchError(f"there is no file {str(path)!r}", "name a file of results (Parquet)")

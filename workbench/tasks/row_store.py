@@ -43,7 +43,7 @@ _MAX_LISTED = 100
 #: Rows that are inserted at a time.
 _BATCH = 1_000
 
-_HINT = "choose a file that --out of compare, audit or bench, or evaluate, has written"
+_HINT = "choose a file that compare, audit, bench or evaluate wrote with --out"
 
 #: Orders of rows that are kept.
 _MAX_SORTED = 8

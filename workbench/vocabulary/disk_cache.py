@@ -2,11 +2,12 @@
 
 A vocabulary of 131k tokens is read from the cache in 1 ms; building it as a list takes 30 ms.
 
-A file is a line of JSON with the type, shape, offset and checksum of each array, then the arrays,
-aligned to 64 bytes. The arrays are mapped into memory: numpy's .npz took 5 ms, this format 0.3 ms
-without the checksums, which take half a millisecond a megabyte. A file that is damaged is replaced;
-if it cannot be written, the arrays are computed in each process. Both are logged once. Files are
-never deleted; a vocabulary takes a few megabytes.
+A file is a line of JSON with its name and the type, shape, offset and checksum of each array, then
+the arrays, aligned to 64 bytes. The arrays are mapped into memory: numpy's .npz took 5 ms, this
+format 0.3 ms without the checksums, which take half a millisecond a megabyte. A file that is
+damaged or of another name, or that others may write, is replaced; if it cannot be written, the
+arrays are computed in each process. Both are logged once. Files are never deleted; a vocabulary
+takes a few megabytes.
 
 A directory holds a converted model. It is written under another name and renamed, so that it is
 whole or absent; a list of its files shows whether it was damaged since.
@@ -21,12 +22,11 @@ import mmap
 import os
 import shutil
 import tempfile
-import threading
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
 from itertools import accumulate
 from pathlib import Path
 from typing import IO, TypeVar, overload
@@ -34,7 +34,9 @@ from typing import IO, TypeVar, overload
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.resources import cache_folder
+from workbench.base.cached_property import cached_property
+from workbench.base.locks import WorkLock
+from workbench.base.private_files import check_private, private_cache_folder
 from workbench.vocabulary.trie import Trie
 
 
@@ -64,6 +66,10 @@ class Packed(Sequence[bytes | None]):
         lengths = np.array([-1 if t is None else len(t) for t in tokens], np.int32)
         text = np.frombuffer(b"".join([t for t in tokens if t is not None]), np.uint8)
         return Packed(text, lengths)
+
+    def __reduce__(self) -> tuple[type[Packed], tuple[npt.NDArray[np.generic], ...]]:
+        """The two arrays, without what is computed from them later."""
+        return Packed, (self.text, self.lengths)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -120,7 +126,7 @@ Arrays = Mapping[str, npt.NDArray[np.generic]]
 Result = TypeVar("Result")
 
 #: Incremented when the format or the content of a kind of file changes.
-_VERSION = 7
+_VERSION = 8
 
 _log = logging.getLogger(__name__)
 
@@ -141,8 +147,9 @@ def cached_arrays(
     separate file and renames it.
     """
     try:
-        path = cache_folder() / f"{kind}-{_VERSION}-{key}.arrays"
-    except RuntimeError:  # no home folder
+        path = private_cache_folder() / f"{kind}-{_VERSION}-{key}.arrays"
+    except OSError as error:
+        _report_unwritten("the user's cache", str(error))
         return of(make())
     try:
         return of(_read(path))
@@ -162,12 +169,16 @@ def _read(path: Path) -> Arrays:
     Raises: OSError; ValueError, TypeError, AttributeError if it is damaged.
     """
     with path.open("rb") as file:
+        check_private(path, file.fileno())
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     data = np.frombuffer(mapped, np.uint8)
     line_end = mapped.find(b"\n")
+    head = json.loads(mapped[:line_end])
+    if head["file"] != path.name:
+        raise ValueError(f"it is a copy of {head['file']}")
     return {
         name: _at(data, kind, shape, line_end + 1 + offset, checksum)
-        for name, (kind, shape, offset, checksum) in json.loads(mapped[:line_end]).items()
+        for name, (kind, shape, offset, checksum) in head["arrays"].items()
     }
 
 
@@ -190,30 +201,29 @@ def _at(
 def _write(path: Path, arrays: Arrays) -> None:
     written = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
             written = file.name
-            _put(file.file, arrays)
+            _put(file.file, arrays, path.name)
         os.replace(written, path)
     except OSError as error:
         if written is not None:
             Path(written).unlink(missing_ok=True)
-        _report_unwritten(path.parent, error.strerror or str(error))
+        _report_unwritten(str(path.parent), error.strerror or str(error))
 
 
 @cache
-def _report_unwritten(folder: Path, reason: str) -> None:
+def _report_unwritten(folder: str, reason: str) -> None:
     """Log once that nothing can be cached."""
     _log.warning("nothing can be cached in %s: %s", folder, reason)
 
 
-def _put(file: IO[bytes], arrays: Arrays) -> None:
+def _put(file: IO[bytes], arrays: Arrays, name: str) -> None:
     layout, offset = {}, 0
-    for name, array in arrays.items():
+    for array_name, array in arrays.items():
         checksum = zlib.crc32(array.tobytes())
-        layout[name] = array.dtype.str, array.shape, offset, checksum
+        layout[array_name] = array.dtype.str, array.shape, offset, checksum
         offset += -(-array.nbytes // _ALIGNMENT) * _ALIGNMENT
-    head = json.dumps(layout).encode()
+    head = json.dumps({"file": name, "arrays": layout}).encode()
     # the line is padded, so that the arrays are aligned in the file
     file.write(head.ljust(-(-(len(head) + 1) // _ALIGNMENT) * _ALIGNMENT - 1) + b"\n")
     for array in arrays.values():
@@ -233,7 +243,7 @@ _ABANDONED = 86_400
 #: How often a directory is renamed while other processes damage or replace the one of that name.
 _MAX_RENAMES = 8
 
-_making = threading.Lock()
+_making = WorkLock()
 
 
 def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
@@ -242,16 +252,14 @@ def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
     A directory whose files have changed is made again. Several processes may do this at the same
     time: the directory of the first one is kept.
 
-    Raises: OSError if it cannot be written; RuntimeError without a home folder; errors of ``make``,
-            after which nothing is left.
+    Raises: OSError if it cannot be written; errors of ``make``, after which nothing is left.
     """
-    whole = cache_folder() / key
+    whole = private_cache_folder() / key
     if _is_whole(whole):
         return whole
     with _making:
         if _is_whole(whole):
             return whole
-        whole.parent.mkdir(parents=True, exist_ok=True)
         for old in whole.parent.glob(f"{whole.name}.*.part"):
             with suppress(OSError):  # its process may rename it at this moment
                 if time.time() - old.stat().st_mtime > _ABANDONED:
@@ -259,6 +267,8 @@ def cached_directory(key: str, make: Callable[[Path], None]) -> Path:
         part = Path(tempfile.mkdtemp(dir=whole.parent, prefix=f"{whole.name}.", suffix=".part"))
         try:
             make(part)
+            for path in part.iterdir():
+                path.chmod(0o600)
             (part / _LIST).write_text(json.dumps(_files(part)))
             _rename(part, whole)
         finally:
@@ -293,9 +303,14 @@ def _is_whole(directory: Path) -> bool:
 
 
 def _files(directory: Path) -> dict[str, str]:
-    """A digest or the size of every file, by its name."""
+    """A digest or the size of every file, by its name.
+
+    Raises: OSError, also if others may write to a file or the directory.
+    """
+    check_private(directory)
     found = {}
     for path in sorted(directory.iterdir()):
+        check_private(path)
         size = path.stat().st_size
         if path.name != _LIST:
             small = size <= _MAX_DIGESTED

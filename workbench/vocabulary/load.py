@@ -106,6 +106,16 @@ class _Loaded:
     tokenizer: Tokenizer | None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Encoder:
+    """Encodes a text as the tokenizers library does; unlike a local function, it can be pickled."""
+
+    tokenizer: Tokenizer
+
+    def __call__(self, text: str) -> list[TokenId]:
+        return self.tokenizer.encode(text, add_special_tokens=False).ids
+
+
 _loaded: dict[tuple[str, str | None], _Loaded] = {}
 _loading = threading.Lock()
 
@@ -273,9 +283,7 @@ def _checked(
     tokenizer.no_truncation()  # some files truncate texts, for training
     tokenizer.no_padding()
 
-    def encode(text: str) -> list[TokenId]:
-        return tokenizer.encode(text, add_special_tokens=False).ids
-
+    encode = _Encoder(tokenizer)
     vocabulary = vocabulary_of(spec, name=name, end=ends, encoder=encode)
     check_exact(vocabulary, encode)
     if missing := sorted(_UTF8_BYTES - vocabulary.alphabet):

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import VocabularyError
 
 Kind = TypeVar("Kind")

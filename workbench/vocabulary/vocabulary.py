@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
-from functools import cached_property
 from itertools import chain
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.errors import VocabularyError
+from workbench.base.arguments import checked
+from workbench.base.cached_property import cached_property
+from workbench.base.errors import ArgumentValueError, VocabularyError
 from workbench.vocabulary.disk_cache import Packed, trie_of
 from workbench.vocabulary.trie import Trie
 
@@ -91,6 +92,18 @@ class Tokenizer:
         object.__setattr__(self, "byte_fallback", frozenset(self.byte_fallback))
         object.__setattr__(self, "added", tuple(self.added))
 
+    def __reduce__(self) -> tuple[type[Tokenizer], tuple[Any, ...]]:
+        """The fields.
+
+        Raises: VocabularyError if ``encoder`` has no name in a module.
+        """
+        if "<" in getattr(self.encoder, "__qualname__", ""):
+            raise VocabularyError(
+                "the encoder of this tokenizer cannot be pickled: it is defined inside a function",
+                "define it in a module, or make the tokenizer without encoder",
+            )
+        return Tokenizer, tuple(getattr(self, each.name) for each in fields(self))
+
 
 class Vocabulary:
     """The tokens of a language model as byte strings.
@@ -101,14 +114,15 @@ class Vocabulary:
     derived from one (the trie) is cached with it.
     """
 
+    @checked
     def __init__(
         self,
         tokens: Sequence[bytes | None],
         end: TokenId | Iterable[TokenId] | None = None,
-        merges: Sequence[tuple[bytes, bytes]] | None = None,
+        merges: Iterable[Sequence[Any]] | None = None,
         pretokenizer: str | None = None,
         ignore_merges: bool = False,
-        special: Iterable[TokenId] = (),
+        special: Iterable[TokenId] | Mapping[TokenId, str] = (),
         name: str = "vocabulary",
         names: Mapping[TokenId, str] | None = None,
         tokenizer: Tokenizer | None = None,
@@ -132,7 +146,8 @@ class Vocabulary:
                 raise VocabularyError(f"special token id {token_id!r} is not below {len(tokens)}")
         if tokenizer is None:
             patterns = () if pretokenizer is None else (pretokenizer,)
-            tokenizer = Tokenizer(merges, patterns, ignore_merges)
+            pairs = None if merges is None else _in_bytes(merges)
+            tokenizer = Tokenizer(pairs, patterns, ignore_merges)
         elif merges is not None or pretokenizer is not None or ignore_merges:
             raise VocabularyError("expected merges or a tokenizer, not both")
         self.tokens: Final = _checked(tokens, marked)
@@ -145,11 +160,32 @@ class Vocabulary:
         #: What is known about how the tokenizer writes a text.
         self.tokenizer: Final = tokenizer
 
+    def check_ids(self, token_ids: Iterable[TokenId], name: str) -> None:
+        """Raise ArgumentValueError if an id of the parameter ``name`` is not that of a token."""
+        for token_id in token_ids:
+            if not 0 <= token_id < len(self):
+                raise ArgumentValueError(
+                    f"expected token ids from 0 to {len(self) - 1} as {name!r}, not {token_id}"
+                )
+
     def __len__(self) -> int:
         return len(self.tokens)
 
     def __repr__(self) -> str:
         return f"Vocabulary({self.name!r}, {len(self)} tokens)"
+
+    def __copy__(self) -> Vocabulary:
+        return self
+
+    def __deepcopy__(self, _: object) -> Vocabulary:
+        return self
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
+        """The arguments, without what is computed from them later."""
+        merges, pretokenizer, ignore_merges = None, None, False  # the tokenizer has them
+        names, tokenizer = dict(self.names), self.tokenizer
+        arguments = (self.tokens, self.ends, merges, pretokenizer, ignore_merges)
+        return Vocabulary, (*arguments, self.special, self.name, names, tokenizer)
 
     @cached_property
     def trie(self) -> Trie:

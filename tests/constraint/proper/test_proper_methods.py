@@ -56,8 +56,6 @@ def test_error_of_an_unknown_option() -> None:
 
 NEW = """
 import workbench as wb
-from tests.own_time import count_own_work
-count_own_work()
 limits = wb.Limits(seconds=1.0)
 v = wb.Vocabulary.load("builtin")
 for g in (wb.Grammar.from_regex('"[^"]{1,5}"'), wb.Grammar.from_kbnf("start ::= '(' start ')' | 'x';")):

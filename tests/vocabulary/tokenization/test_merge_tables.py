@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.vocabulary.tokenization.slow_bpe import table
-from workbench.base.errors import VocabularyError
+from workbench.base.errors import EndedError, LimitError, VocabularyError
+from workbench.base.limits import Limits, time_budget
 from workbench.vocabulary import disk_cache
 from workbench.vocabulary.tokenization import bpe as merge_tables
 from workbench.vocabulary.tokenization import pair_test
@@ -40,7 +42,7 @@ def test_cached_tables_are_the_same(
     folder: Path, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     made = tables_of(small(late=late))
-    assert len(list(folder.iterdir())) == 1
+    assert len(list(folder.glob("merges-*"))) == 1
     with monkeypatch.context() as patched:
         patched.setattr(merge_tables, "rules_of", lambda _: pytest.fail("not cached"))
         same(made, tables_of(small(late=late)))
@@ -93,7 +95,7 @@ def test_damaged_tables_are_built_again(
     del read
     file.unlink()  # the old file is mapped into memory
     with file.open("wb") as opened:
-        disk_cache._put(opened, damaged)
+        disk_cache._put(opened, damaged, file.name)
     same(made, tables_of(small()))
 
 
@@ -103,6 +105,47 @@ def test_error_too_many_offending_tokens(monkeypatch: pytest.MonkeyPatch) -> Non
         VocabularyError, match="tokens are produced by earlier rules than their sides"
     ):
         tables_of(small(late=True))
+
+
+def late_rules() -> Vocabulary:
+    """A tokenizer with many exceptions to the pair test: its longest rules come first."""
+    merges = [("a", "a"), ("a", "b"), ("aa", "ab"), ("b", "b"), ("ab", "bb"), ("bb", "a")]
+    return table(merges[::-1], "ab")
+
+
+def test_tables_in_slices_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = tables_of(late_rules())
+    assert len(whole.exceptions) > 1
+    monkeypatch.setattr(pair_test, "_CHUNK", 2)
+    monkeypatch.setattr(pair_test, "_SLICE", 0)
+    same(whole, tables_of(late_rules()))
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=1e-9), None])
+def test_error_of_tables_after_the_time(limits: Limits | None) -> None:
+    """The search ends with the limit or the time budget; the next call begins again."""
+    vocabulary = late_rules()
+    with time_budget(1e-9 if limits is None else 60.0), pytest.raises(LimitError):
+        Bpe.of(vocabulary, limits)
+    same(Bpe.of(vocabulary).tables, tables_of(late_rules()))
+
+
+def test_the_deadline_is_checked_between_slices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each slice is short: a request that ends meanwhile ends the work after one of them."""
+    monkeypatch.setattr(pair_test, "_SLICE", 0)
+    slices = []
+    compare = pair_test._compare
+
+    def slice_of(*arguments: Any) -> tuple[int, int]:
+        slices.append(arguments)
+        if len(slices) == 2:
+            deadline.end()
+        return compare(*arguments)
+
+    monkeypatch.setattr(pair_test, "_compare", slice_of)
+    with time_budget(60.0) as deadline, pytest.raises(EndedError):
+        Bpe.of(late_rules(), Limits(seconds=60.0))
+    assert len(slices) == 2
 
 
 def test_error_no_strict_order() -> None:

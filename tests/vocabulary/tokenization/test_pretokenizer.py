@@ -210,8 +210,9 @@ def test_the_cached_automaton_is_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(made.classes.of, read.classes.of)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     steps = made.steps + np.int16(5)
+    arrays = {"of": made.classes.of, "steps": steps, "accepts": made.accepts}
     with file.open("wb") as opened:
-        disk_cache._put(opened, {"of": made.classes.of, "steps": steps, "accepts": made.accepts})
+        disk_cache._put(opened, arrays, file.name)
     np.testing.assert_array_equal(fresh(PATTERNS["words"]).steps, made.steps)
 
 

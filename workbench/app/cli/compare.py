@@ -15,10 +15,14 @@ from workbench.app.cli.options import (
     DeviceOption,
     DtypeOption,
     JsonOption,
+    MinPOption,
     ModelOption,
     Named,
+    PenaltyOption,
     RevisionOption,
     SystemOption,
+    TopKOption,
+    TopPOption,
     before_prompt,
     line,
     loaded_model,
@@ -42,10 +46,9 @@ from workbench.decoding.compare import (
     divergence,
     first_different_token,
 )
-from workbench.decoding.grid import WORK, GridSettings, grid_tasks
+from workbench.decoding.grid import WORK, GridSettings, grammar_record, grid_tasks
 from workbench.decoding.model import chatting
 from workbench.decoding.trace import Trace
-from workbench.grammar.grammar import Grammar
 from workbench.tasks.datasets import columns_named, rows_of
 from workbench.tasks.summary import failures_of, summary_of
 from workbench.vocabulary.vocabulary import TokenId
@@ -119,8 +122,6 @@ _METHODS = "unconstrained,automaton"
 @takes_grammar
 def compare(
     named: Named | None = None,
-    start: str = "start",
-    style: str = "",
     prompt: Annotated[
         list[str] | None,
         typer.Option(help="What the model reads first; may be given several times."),
@@ -134,6 +135,10 @@ def compare(
     seeds: Annotated[int, typer.Option(min=1, help="How many seeds, counted from --seed.")] = 3,
     seed: Annotated[int, typer.Option(min=0, help="The first seed.")] = 0,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 1.0,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    min_p: MinPOption = None,
+    repetition_penalty: PenaltyOption = 1.0,
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget of a run.")] = None,
     model: ModelOption = "builtin",
     device: DeviceOption = "auto",
@@ -180,7 +185,9 @@ def compare(
     schema.
     """
     from workbench.decoding.contenders import all_contenders, contenders_named
+    from workbench.decoding.sampling import Sampling
 
+    sampling = Sampling(temperature, top_k, top_p, 0, min_p, repetition_penalty)
     contenders = contenders_named(all_contenders() if methods == "all" else methods)
     _check_mode(
         dataset,
@@ -198,9 +205,9 @@ def compare(
         settings = GridSettings(
             contenders=tuple(one.name for one in contenders),
             seeds=tuple(range(seed, seed + seeds)),
-            temperature=temperature,
+            sampling=sampling,
             max_tokens=max_tokens or 128,
-            grammar=None if named is None else _grammar_record(named.grammar, start, style),
+            grammar=None if named is None else grammar_record(named.grammar),
             model=model,
             device=device,
             dtype=dtype,
@@ -220,7 +227,6 @@ def compare(
             "expected one grammar, not 0", "name one as in --example NAME, or rows with --dataset"
         )
     from workbench.decoding.compare import compare as compared
-    from workbench.decoding.sampling import Sampling
 
     example = named.example
     prompts = prompt or [example.prompt if example else ""]
@@ -231,7 +237,7 @@ def compare(
         prompts,
         contenders,
         numbers,
-        Sampling(temperature=temperature),
+        sampling,
         max_tokens=max_tokens or (example.max_tokens if example else 128),
         limits=LOCAL_LIMITS,
     )
@@ -250,21 +256,6 @@ def _check_mode(
     if idle:
         way = "without" if dataset is None else "with"
         raise WorkbenchError(f"{', '.join(idle)} has no effect {way} --dataset", "leave it out")
-
-
-def _grammar_record(grammar: Grammar, start: str, style: str) -> dict[str, str]:
-    """The arguments of ``Grammar.from_text`` for a grammar.
-
-    Raises: WorkbenchError for a grammar that these do not describe.
-    """
-    text, notation = grammar.source.text, str(grammar.notation)
-    again = Grammar.from_text(text, notation, start, style=style, limits=LOCAL_LIMITS)
-    if again.tree != grammar.tree:
-        raise WorkbenchError(
-            "--dataset does not take the options of a JSON Schema",
-            "leave out --order, --formats and --document",
-        )
-    return {"text": text, "notation": notation, "start": start, "style": style}
 
 
 def _compare_dataset(

@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,39 +21,54 @@ from workbench.app.cli.options import (
     DtypeOption,
     ExampleOption,
     JsonOption,
+    MinPOption,
     ModelOption,
     MonitorOption,
     Named,
+    PenaltyOption,
     RevisionOption,
     SystemOption,
+    TopKOption,
+    TopPOption,
     before_prompt,
     errors_reported,
     learnt,
     line,
     loaded_model,
     options_of,
-    read_text,
     strategy_of,
     takes_grammar,
     text_of,
     write_file,
 )
+from workbench.app.cli.options import (
+    read_text as text_of_file,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate as run
 from workbench.decoding.model import LanguageModel, chatting
+from workbench.decoding.reading import read_text
 from workbench.decoding.retokenize import Healed, infilling_prompt
 from workbench.decoding.retokenize import heal as healed
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CoupledSpeculation
-from workbench.decoding.trace import Step, Trace
+from workbench.decoding.trace import Step, Trace, repetition
 from workbench.grammar.fill import fill as fill_hole
 from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.notations import FINISHING, notation_of, options_in
+
+#: What helps where a run repeats itself.
+_AGAINST_REPETITION = (
+    "choose another --temperature or --seed, bound the repetition in the grammar, or for JSON leave"
+    " out --whitespace any"
+)
 
 #: The budget where neither the command nor the gallery names one.
 _MAX_TOKENS = 256
@@ -76,12 +92,22 @@ def generate(
     ] = ("<think>", "</think>"),
     max_tokens: Annotated[int | None, typer.Option(min=1, help="The budget in tokens.")] = None,
     finish: Annotated[
-        bool, typer.Option("--finish", help="Only tokens after which the text can end in budget.")
-    ] = False,
-    temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Sample among the k likeliest.")] = None,
-    top_p: Annotated[float | None, typer.Option(help="Sample within this probability.")] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
+        bool | None,
+        typer.Option(
+            help="Only tokens after which the text can end in budget; default: for a JSON Schema."
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=0.0, help="0 takes the likeliest token; default: the example's, or 0."),
+    ] = None,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    min_p: MinPOption = None,
+    repetition_penalty: PenaltyOption = 1.0,
+    seed: Annotated[
+        int | None, typer.Option(help="The same seed gives the same text; default: the example's.")
+    ] = None,
     method: Annotated[
         str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
     ] = "automaton",
@@ -120,9 +146,13 @@ def generate(
             raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
         chosen = CoupledSpeculation(loaded_model(draft, device, dtype))
     loaded = chatting(base, before_prompt(chat, system))
-    begun = _begun(loaded, named, prompt, heal)
+    begun = _begun(loaded, replace(named, grammar=named.grammar.for_generation), prompt, heal)
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
+    if temperature is None:
+        temperature = example.temperature if example else 0.0
+    if seed is None:
+        seed = example.seed if example else 0
     constraint = compile_grammar(
         begun.grammar,
         loaded.vocabulary,
@@ -134,13 +164,18 @@ def generate(
     )
     thinking = None if reasoning is None else Reasoning(constraint, *markers, budget=reasoning)
     constraint = thinking or constraint
-    sampling = Sampling(temperature=temperature, top_k=top_k, top_p=top_p, seed=seed)
+    sampling = Sampling(temperature, top_k, top_p, seed, min_p, repetition_penalty)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
-    if finish:
-        constraint = WithinBudget(constraint, budget, LOCAL_LIMITS)
+    constraint = _finishing(constraint, budget, finish, named)
     if strategy == "counts":
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
-    generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=budget, strategy=chosen)
+    stages = json and not sampling.is_plain
+    generation = run(
+        *(loaded, constraint, begun.prompt, sampling),
+        max_tokens=budget,
+        strategy=chosen,
+        stages=stages,
+    )
     _print_steps(generation, len(begun.prefix), constraint, json)
     trace = generation.trace
     answer = trace.text if thinking is None else thinking.answer_in(trace.token_ids)
@@ -150,6 +185,8 @@ def generate(
     else:
         typer.echo()
         typer.echo(summary(trace, accepted=accepted), err=True)
+        if repeats := repetition([step.token for step in trace.steps]):
+            typer.echo(f"note: {repeats}; {_AGAINST_REPETITION}", err=True)
     raise typer.Exit(int(not accepted))
 
 
@@ -174,6 +211,10 @@ def fill(
         bool, typer.Option(help="Only tokens after which the hole can end within the budget.")
     ] = True,
     temperature: Annotated[float, typer.Option(min=0.0, help="0 takes the likeliest token.")] = 0.0,
+    top_k: TopKOption = None,
+    top_p: TopPOption = None,
+    min_p: MinPOption = None,
+    repetition_penalty: PenaltyOption = 1.0,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text.")] = 0,
     method: Annotated[
         str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
@@ -200,7 +241,7 @@ def fill(
     constraint = compile_grammar(begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
     if finish:
         constraint = WithinBudget(constraint, max_tokens, LOCAL_LIMITS)
-    sampling = Sampling(temperature=temperature, seed=seed)
+    sampling = Sampling(temperature, top_k, top_p, seed, min_p, repetition_penalty)
     generation = run(loaded, constraint, begun.prompt, sampling, max_tokens=max_tokens)
     if not json:
         typer.echo(prefix, nl=False)
@@ -215,6 +256,77 @@ def fill(
         typer.echo(suffix)
         typer.echo(summary(trace, accepted=accepted), err=True)
     raise typer.Exit(int(not accepted))
+
+
+@takes_grammar
+def read(
+    named: Named,
+    text: Annotated[str, typer.Argument(help="The text; - reads it from stdin.")],
+    prompt: Annotated[
+        str | None, typer.Option(help="What the model reads first; default: the example's.")
+    ] = None,
+    chat: ChatOption = False,
+    system: SystemOption = None,
+    method: Annotated[
+        str, typer.Option(help=f"How it is constrained: {', '.join(METHODS)}.")
+    ] = "automaton",
+    monitor: MonitorOption = None,
+    model: ModelOption = "builtin",
+    device: DeviceOption = "auto",
+    dtype: DtypeOption = "auto",
+    revision: RevisionOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Score the tokens of a given text before and after the mask; the first refused one is marked.
+
+    After a refused token the model alone scores the rest. Exit status 0: the text is accepted; 1:
+    it is not; 2: wrong use.
+    """
+    loaded = chatting(loaded_model(model, device, dtype, revision), before_prompt(chat, system))
+    constraint = compile_grammar(
+        named.grammar, loaded.vocabulary, method, LOCAL_LIMITS, monitor=monitor
+    )
+    if prompt is None:
+        prompt = named.example.prompt if named.example else ""
+    written = sys.stdin.read() if text == "-" else text
+    reading = read_text(loaded, constraint, prompt, written, top=0)
+    for step in reading.steps:
+        if json:
+            line(step_record(step) | {"refused": step.index == reading.refused})
+        else:
+            typer.echo(_reading_line(step, reading.refused))
+    if json:
+        line({"accepted": reading.accepted, "refused": reading.refused})
+    raise typer.Exit(int(not reading.accepted))
+
+
+def _reading_line(step: Step, refused: int | None) -> str:
+    """A token of a text that is read: before the mask, after it, the token."""
+    shown = "the end" if step.is_end else visible(step.token)
+    after = f"{math.exp(step.masked_logprob):8.2%}"
+    if refused is not None and step.index >= refused:
+        after = f"{'refused' if step.index == refused else '-':>8}"
+    return f"{math.exp(step.logprob):8.2%} {after}  {shown}"
+
+
+def _finishing(
+    constraint: Constraint, budget: int, finish: bool | None, named: Named
+) -> Constraint:
+    """The constraint whose texts end within the budget, if that is requested or the default.
+
+    Where it is only the default and not possible, a note says why.
+    """
+    if finish is None and isinstance(constraint, Unconstrained):
+        return constraint
+    if not (named.grammar.notation in FINISHING if finish is None else finish):
+        return constraint
+    try:
+        return WithinBudget(constraint, budget, LOCAL_LIMITS)
+    except WorkbenchError as error:
+        if finish:
+            raise
+        typer.echo(f"note: the text may be cut: {error.message}", err=True)
+        return constraint
 
 
 def _begun(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -> Healed:
@@ -261,7 +373,7 @@ def step_record(step: Step) -> dict[str, Any]:
         "model_ms": round(step.model_ms, 3),
         "mask_ms": round(step.mask_ms, 4),
         "advance_ms": round(step.advance_ms, 4),
-    }
+    } | ({"stages": dict(step.stages)} if step.stages else {})
 
 
 def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
@@ -269,6 +381,7 @@ def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
     return {
         "text": text_of(trace.text),
         "accepted": accepted,
+        "repeats": repetition([step.token for step in trace.steps]),
         "stop": trace.stop.value if trace.stop else None,
         "tokens": len(trace.steps),
         "forward_passes": trace.forward_passes,
@@ -315,7 +428,7 @@ def replay(
     Traces of older versions do not name their grammar; --example names it then.
     """
     with errors_reported():
-        text = read_text(trace, "name a run that the page exported as NDJSON")
+        text = text_of_file(trace, "name a run that the page exported as NDJSON")
         page = replay_page(text, _named(trace, example))
         write_file(out, page.encode(), "choose another --out")
 
@@ -344,7 +457,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     steps = [record for record in records if record["k"] == "step"]
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
-    sent = {key: about.get(key, "") for key in ("text", "notation", "start", "style", "example")}
+    sent = {key: about.get(key, "") for key in ("text", "notation", "start", "options", "example")}
     run = {**sent, **{name: about[name] for name in _RUN if about.get(name) is not None}}
     masks = run_masks(handlers, run, [step.get("id", -1) for step in steps])
     return written(about, steps, end, drawn(handlers, run, taken(steps), masks))
@@ -363,6 +476,11 @@ def _records(text: str) -> list[_Record]:
             record = json.loads(written)
         except json.JSONDecodeError:
             record = None
+        if isinstance(record, dict) and "token_id" in record:
+            raise WorkbenchError(
+                f"line {number} is of generate --json, which names neither grammar nor masks",
+                "call wb.replay(trace, grammar, constraint), or export the run on the page",
+            )
         if not isinstance(record, dict) or "k" not in record:
             hint = "the page exports runs as NDJSON under Export"
             raise WorkbenchError(f"line {number} is not a record of a run", hint)
@@ -390,7 +508,9 @@ def _about(head: _Record, example: Example | None) -> _Record:
     recorded = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
     title = {"title": example.title} if example is not None else {}
     if recorded.get("text") and recorded.get("notation"):
-        return {**title, **recorded, "version": __version__}
+        options = options_in(recorded.get("options") or recorded, notation_of(recorded["notation"]))
+        recorded.pop("style", None)  # of earlier versions
+        return {**title, **recorded, "options": options, "version": __version__}
     if example is None:
         raise WorkbenchError(
             "the run does not name its grammar", "pass the --example it was made with"

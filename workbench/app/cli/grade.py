@@ -30,6 +30,7 @@ COLUMNS = (
     "notation",
     "verdict",
     "credit",
+    "language_credit",
     "counterexample",
     "gained_or_lost",
     "compared_up_to",
@@ -58,7 +59,8 @@ class GradedFile:
             "file": str(self.path),
             "notation": str(self.notation or ""),
             "verdict": str(graded.outcome),
-            "credit": "" if graded.share is None else f"{graded.share:.3f}",
+            "credit": _number(graded.share),
+            "language_credit": _number(graded.language_share),
             # as a JSON string: white space is seen, and no spreadsheet takes it for a formula
             "counterexample": ""
             if found is None
@@ -78,6 +80,10 @@ class GradedFile:
             return ""
         place = "".join(f"{number}:" for number in problem.position or ())
         return f"{self.path}:{place} {problem.message}"
+
+
+def _number(share: float | None) -> str:
+    return "" if share is None else f"{share:.3f}"
 
 
 def grade(
@@ -108,7 +114,8 @@ def grade(
     The suffix of a file names its notation. Credit is 1 for a right answer. For a wrong one it is
     computed from all short texts: the share of the texts that the answer or the solution accepts
     that both accept, or the share of the texts that one of both rejects that both reject, whichever
-    is smaller.
+    is smaller. It is 0 for an answer that does not satisfy the conditions, such as the notation;
+    language_credit is that of its language.
 
     Exit status 0: all answers were read; 1: some could not; 2: wrong use.
     """
@@ -217,3 +224,6 @@ def _report(graded: list[GradedFile]) -> None:
     counts = Counter(each.graded.outcome for each in graded)
     parts = [f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome]]
     print(f"{len(graded)} answers: {', '.join(parts)}", file=sys.stderr)
+    if counts[Outcome.REFUSED]:
+        why = "a condition is not satisfied; the column language_credit has that of the language"
+        print(f"refused answers have credit 0: {why}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -15,9 +16,9 @@ from workbench.app.cli.options import (
     JsonOption,
     MonitorOption,
     Named,
+    Reading,
     VocabularyOption,
     line,
-    of_file,
     read_text,
     takes_grammar,
     text_of,
@@ -38,12 +39,12 @@ from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.drawable import draw as drawing
 from workbench.drawing.graph import Graph
 from workbench.drawing.parts import Whole
-from workbench.grammar.export.registry import EXPORTS, export, named_by_suffix
+from workbench.grammar.export.registry import EXPORTS, export, export_notes, named_by_suffix
 from workbench.grammar.find import find as matches_in
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict, utf8
-from workbench.vocabulary.vocabulary import Vocabulary
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 @takes_grammar
@@ -215,14 +216,13 @@ def _print_advice(advice: Advice, grammar: Grammar, *, json: bool) -> None:
     typer.echo(f"  hint: {advice.hint}")
 
 
-_STDIO = Path("-")
+_STDIO, _READING = Path("-"), Reading()
 
 
 @takes_grammar
 def convert(
     named: Named | None = None,
-    start: str = "start",
-    style: str = "",
+    reading: Reading = _READING,
     source: Annotated[
         Path | None,
         typer.Argument(
@@ -252,15 +252,18 @@ def convert(
             raise WorkbenchError("expected one grammar, not two", "leave FROM or the option out")
         grammar, target = named.grammar, source
     else:
-        grammar = _read(source, from_, start, style)
-    text = export(grammar, _wanted(target, to))
+        grammar = _read(source, from_, reading)
+    to = _wanted(target, to)
+    text = export(grammar, to)
+    for note in export_notes(grammar, to):
+        typer.echo(f"note: {note}", err=True)
     if target is None or target == _STDIO:
         typer.echo(text, nl=not text.endswith("\n"))
         return
     write_file(target, (text if text.endswith("\n") else f"{text}\n").encode(), "name another file")
 
 
-def _read(source: Path | None, notation: str | None, start: str, style: str) -> Grammar:
+def _read(source: Path | None, notation: str | None, reading: Reading) -> Grammar:
     if source is None:
         raise WorkbenchError("expected a grammar", "name a file, or one of the options for it")
     if notation is not None and notation not in list(Notation):
@@ -269,7 +272,7 @@ def _read(source: Path | None, notation: str | None, start: str, style: str) -> 
     if known is None:
         hint = f"pass --from, or name the file {', '.join(n.suffix for n in Notation)}"
         raise WorkbenchError(f"the notation of {source} does not follow from its name", hint)
-    return of_file(source, known, start, style)
+    return reading.of_file(source, known)
 
 
 def _wanted(target: Path | None, notation: str | None) -> str:
@@ -293,10 +296,18 @@ def mask(
     after: Annotated[str, typer.Option("--after", help="The text that was read before.")] = "",
     vocab: VocabularyOption = "builtin",
     monitor: MonitorOption = None,
-    limit: Annotated[int, typer.Option(help="How many tokens to print; 0 prints all.")] = 40,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="How many tokens to print; 0 prints all.  [default: 40; all with --json]"
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Print the tokens that may come next.
+    """Print the tokens that may come next, those together that lead to the same state.
+
+    Of each state only a few are printed, unless --limit 0 is given; tokens of white space alone are
+    the last. With --json all are in one record, in the order of their numbers.
 
     Exit status 0: some may; 1: the text cannot be continued; 2: wrong use.
     """
@@ -312,9 +323,8 @@ def mask(
         typer.echo(f"error: {reason}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)
-    shown = allowed.ids.tolist()[: limit or None]
-    tokens = {i: vocabulary.tokens[i] for i in shown}
     if json:
+        shown = allowed.ids.tolist()[: limit or None]
         line(
             {
                 "after": after,
@@ -323,16 +333,57 @@ def mask(
                 "may_end": constraint.is_final(state),
                 "forced": text_of(constraint.forced(state)),
                 "ids": shown,
-                "tokens": [None if t is None else text_of(t) for t in tokens.values()],
+                "tokens": [
+                    None if t is None else text_of(t)
+                    for t in map(vocabulary.tokens.__getitem__, shown)
+                ],
             }
         )
         return
     ending = ", and the text may end here" if constraint.is_final(state) else ""
     typer.echo(f"{len(allowed):,} of {len(vocabulary):,} tokens may come next{ending}")
-    for token_id, token in tokens.items():
-        typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
-    if len(shown) < len(allowed):
-        typer.echo(f"    … {len(allowed) - len(shown):,} more (--limit 0 prints all)")
+    groups = _by_next_state(constraint, state, allowed.ids.tolist(), vocabulary)
+    _print_groups(groups, vocabulary, 40 if limit is None else limit)
+
+
+def _by_next_state(
+    constraint: Constraint, state: State, ids: Sequence[TokenId], vocabulary: Vocabulary
+) -> list[list[TokenId]]:
+    """Tokens that lead to the same state together, large groups first, white space last."""
+    groups: dict[State | None, list[TokenId]] = {}
+    for token_id in ids:
+        is_end = vocabulary.tokens[token_id] is None
+        groups.setdefault(None if is_end else constraint.advance(state, token_id), []).append(
+            token_id
+        )
+
+    def is_blank(group: list[TokenId]) -> bool:
+        return not any((vocabulary.tokens[one] or b"end").strip() for one in group)
+
+    return sorted(groups.values(), key=lambda group: (is_blank(group), -len(group)))
+
+
+#: The most tokens printed of those that lead to one state.
+_MAX_OF_STATE = 8
+
+
+def _print_groups(groups: list[list[TokenId]], vocabulary: Vocabulary, limit: int) -> None:
+    """Print a number of tokens; 0 prints all."""
+    left = limit or sum(map(len, groups))
+    for number, group in enumerate(groups):
+        count = min(left, len(group), _MAX_OF_STATE if limit and len(groups) > 1 else len(group))
+        if not count:
+            rest = sum(map(len, groups[number:]))
+            typer.echo(f"    … {rest:,} more, to {len(groups) - number:,} other states (--limit 0)")
+            return
+        for token_id in group[:count]:
+            token = vocabulary.tokens[token_id]
+            typer.echo(f"{token_id:>7}  {'(end)' if token is None else repr(text_of(token))}")
+        if count < len(group):
+            typer.echo(
+                f"    … {len(group) - count:,} more to the same state (--limit 0 prints all)"
+            )
+        left -= count
 
 
 def _state_after(constraint: Constraint, text: bytes) -> State | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from workbench.app.cli import compare, generate, grade, grammar_commands, tasks
@@ -17,6 +19,7 @@ from workbench.app.cli.options import (
     DtypeOption,
     RevisionOption,
     errors_reported,
+    fail,
 )
 from workbench.base.kernels import when_waiting
 
@@ -74,7 +77,7 @@ def serve(
     ] = None,
     results: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Open a file of results that --out has written."),
+        typer.Option(metavar="FILE", help="Open a file of results written with --out."),
     ] = None,
     behind_proxy: Annotated[
         bool,
@@ -85,29 +88,47 @@ def serve(
 ) -> None:
     """Open the page in the browser; stops with Ctrl+C."""
     with errors_reported():
-        from workbench.app.ui.serve import ServeSettings, new_token
+        from workbench.app.ui.serve import ServeSettings, check_models, new_token
         from workbench.app.ui.serve import serve as run
 
-        run(
-            ServeSettings(
-                host=host,
-                port=port,
-                models=tuple(model or ()),
-                device=device,
-                dtype=dtype,
-                revision=revision,
-                open_browser=open_browser,
-                mcp=mcp,
-                token=new_token() if open_models else None,
-                allowed_hosts=tuple(allow_host or ()),
-                embed=tuple(embed or ()),
-                metrics=metrics,
-                log_level=log_level,
-                memory=memory,
-                behind_proxy=behind_proxy,
-                results=results,
-            )
+        settings = ServeSettings(
+            host=host,
+            port=port,
+            models=tuple(model or ()),
+            device=device,
+            dtype=dtype,
+            revision=revision,
+            open_browser=open_browser,
+            mcp=mcp,
+            token=new_token() if open_models else None,
+            allowed_hosts=tuple(allow_host or ()),
+            embed=tuple(embed or ()),
+            metrics=metrics,
+            log_level=log_level,
+            memory=memory,
+            behind_proxy=behind_proxy,
+            results=results,
         )
+        check_models(settings)
+        run(settings)
+
+
+class _TextsCommand(TyperCommand):
+    """A command whose arguments are texts: what looks like an option may be one of them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401
+        given = [*args]
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # click's class of it is private to typer
+            option = getattr(error, "option_name", None)
+            if option is None or re.fullmatch(r"--[\w-]+", option):
+                raise
+            text = next((one for one in given if one.startswith(option)), option)
+            fail(
+                f"there is no option {option.strip()}\n"
+                f"hint: write -- before a text that begins with -, as in: -- {shlex.quote(text)}"
+            )
 
 
 class _Commands(TyperGroup):
@@ -135,6 +156,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+_OF_TEXTS = (grammar_commands.check, grammar_commands.parse)
 for command in (
     serve,
     grammar_commands.check,
@@ -146,12 +168,13 @@ for command in (
     grammar_commands.mask,
     generate.generate,
     generate.fill,
+    generate.read,
     compare.compare,
     tasks.results,
     generate.replay,
     grade.grade,
 ):
-    app.command()(command)
+    app.command(cls=_TextsCommand if command in _OF_TEXTS else None)(command)
 
 _COMPILING = "waiting for the compiled kernels: once in a new installation, for a minute or two"
 

@@ -13,14 +13,15 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 
 import typer
 
-from workbench.base.errors import WorkbenchError, finite
+from workbench.analysis.problems import diagnose
+from workbench.base.errors import SourceError, WorkbenchError, finite
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
@@ -85,6 +86,31 @@ DraftOption = Annotated[
     ),
 ]
 
+TopKOption = Annotated[
+    int | None, typer.Option("--top-k", min=1, help="Sample among the k likeliest allowed tokens.")
+]
+TopPOption = Annotated[
+    float | None,
+    typer.Option(
+        "--top-p",
+        help="Sample among the fewest allowed tokens that together have this probability.",
+    ),
+]
+MinPOption = Annotated[
+    float | None,
+    typer.Option(
+        "--min-p",
+        help="Sample among allowed tokens at least this fraction as likely as the likeliest.",
+    ),
+]
+PenaltyOption = Annotated[
+    float,
+    typer.Option(
+        "--repetition-penalty",
+        metavar="FACTOR",
+        help="Above 1, tokens already read become less likely.",
+    ),
+]
 
 MonitorOption = Annotated[
     str | None,
@@ -282,10 +308,80 @@ _FILES = {
 }
 
 
-#: The other options of a grammar, and their defaults.
-_DEFAULTS = {"start": "start", "style": ""}
-#: The options of JSON Schema alone, and their defaults.
-_OF_SCHEMAS: dict[str, Any] = {"order": "declared", "formats": "assert", "document": None}
+#: The hint of a file that cannot be read.
+_TEXT_FILE = "name a UTF-8 text file"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a grammar is read: the options besides the one that names it."""
+
+    start: str = "start"
+    #: Of a dataclass alone.
+    style: str = "call"
+    #: The others are of JSON Schema alone.
+    whitespace: str = "auto"
+    order: str = "declared"
+    formats: str = "assert"
+    closed: bool = False
+    document: Sequence[Path] | None = None
+
+    def given(self, names: Sequence[str] = ()) -> str:
+        """The options of these names, or of all, that are not the defaults."""
+        usual = asdict(Reading())
+        changed = (one for one in names or usual if getattr(self, one) != usual[one])
+        return ", ".join(f"--{name}" for name in changed)
+
+    def of_file(self, path: Path, notation: Notation) -> Grammar:
+        """The grammar in a file; ``-`` is stdin.
+
+        Raises: WorkbenchError where the file cannot be read; and as ``grammar``.
+        """
+        text = read_text(path, _TEXT_FILE)
+        if notation is Notation.REGEX:
+            text = text.removesuffix("\n")
+        return self.grammar(text, notation, str(path))
+
+    def of_example(self, example: Example) -> Grammar:
+        """The grammar of the gallery's entry; its own start is the default one.
+
+        Raises: as ``grammar``.
+        """
+        start = example.start if self.start == Reading().start else self.start
+        return replace(self, start=start).grammar(example.text, example.notation, example.name)
+
+    def grammar(self, text: str, notation: Notation, name: str) -> Grammar:
+        """The grammar of a text.
+
+        Raises: WorkbenchError where the notation has no such option, or a document cannot be read;
+                LimitError. All errors of the text are in one WorkbenchError.
+        """
+        schema = self.given(("whitespace", "order", "formats", "closed", "document"))
+        if schema and notation is not Notation.JSON_SCHEMA:
+            raise WorkbenchError(f"{schema}: options of a JSON Schema", "use --json-schema FILE")
+        style = self.given(("style",))
+        if style and notation is not Notation.DATACLASS:
+            hint = (
+                "use --whitespace" if notation is Notation.JSON_SCHEMA else "use --dataclass FILE"
+            )
+            raise WorkbenchError(f"{style}: an option of a dataclass", hint)
+        options: dict[str, Any] = {"style": self.style} if style else {}
+        if schema:
+            documents = {str(one): read_text(one, _TEXT_FILE) for one in self.document or ()}
+            options = {
+                "whitespace": self.whitespace,
+                "order": self.order,
+                "format": self.formats,
+                "closed": self.closed,
+                "documents": documents,
+            }
+        try:
+            return Grammar.from_text(
+                text, notation, self.start, limits=LOCAL_LIMITS, name=name, **options
+            )
+        except SourceError as error:
+            found = diagnose(error, text, notation, self.start, LOCAL_LIMITS, **options)
+            raise WorkbenchError("\nerror: ".join(map(str, found.errors))) from error
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -312,7 +408,15 @@ def _parameters() -> list[inspect.Parameter]:
         typer.Option(
             "--style",
             metavar="NAME",
-            help="How JSON is laid out (any, one space, compact), or a dataclass (call, json).",
+            help="How the instances of a dataclass are written: call or json.",
+        ),
+    ]
+    kinds["whitespace"] = Annotated[
+        str,
+        typer.Option(
+            "--whitespace",
+            metavar="NAME",
+            help="Of JSON: any, one space or compact; auto writes one space and accepts any.",
         ),
     ]
     kinds["order"] = Annotated[
@@ -331,6 +435,13 @@ def _parameters() -> list[inspect.Parameter]:
             help="'format' in a JSON Schema: assert it, or take it as an annotation.",
         ),
     ]
+    kinds["closed"] = Annotated[
+        bool,
+        typer.Option(
+            "--closed",
+            help="Objects have only the members that a JSON Schema names, as in strict tool calls.",
+        ),
+    ]
     kinds["document"] = Annotated[
         list[Path] | None,
         typer.Option(
@@ -343,7 +454,7 @@ def _parameters() -> list[inspect.Parameter]:
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=(_DEFAULTS | _OF_SCHEMAS).get(name),
+            default=getattr(Reading(), name, None),
             annotation=kind,
         )
         for name, kind in kinds.items()
@@ -357,7 +468,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's parameter ``named`` by the options of a grammar.
 
     If ``named`` has the default None, all of these options may be absent. A command that also reads
-    another file may have parameters ``start`` and ``style``.
+    another file has a parameter ``reading: Reading``.
     """
     hints = get_type_hints(command, include_extras=True)
     takes = inspect.signature(command).parameters
@@ -366,17 +477,19 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_options(**given: Any) -> None:  # noqa: ANN401  # the command's parameters
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
-        given |= {name: options[name] for name in _DEFAULTS if name in takes}
-        unnamed = optional and all(
-            v is None for name, v in options.items() if name not in _DEFAULTS | _OF_SCHEMAS
-        )
+        reading = Reading(**{one.name: options.pop(one.name) for one in fields(Reading)})
+        unnamed = optional and all(value is None for value in options.values())
         with errors_reported():
-            command(named=None if unnamed else _named(options), **given)
+            if "reading" in takes:
+                given["reading"] = reading
+            elif unnamed and (idle := reading.given()):
+                raise WorkbenchError(f"{idle} has no effect without a grammar", "leave it out")
+            command(named=None if unnamed else _named(options, reading), **given)
 
     own = [
         one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
         for one in takes.values()
-        if one.name != "named" and one.name not in _DEFAULTS
+        if one.name not in ("named", "reading")
     ]
     # typer reads both
     with_options.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
@@ -384,13 +497,11 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _named(options: dict[str, Any]) -> Named:
+def _named(options: dict[str, Any], reading: Reading) -> Named:
     """The grammar that the options name.
 
-    Raises: WorkbenchError where they name none or several; ParseError, BuildError, LimitError.
+    Raises: WorkbenchError where they name none or several; and as ``Reading.grammar``.
     """
-    start, style = options.pop("start"), options.pop("style")
-    of_schema = {name: options.pop(name) for name in _OF_SCHEMAS}
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
         known = ", ".join(f"--{name.replace('_', '-')}" for name in options)
@@ -398,61 +509,25 @@ def _named(options: dict[str, Any]) -> Named:
             f"expected one grammar, not {len(given)}", f"name it with one of {known}"
         )
     ((name, value),) = given.items()
-    if of_schema != _OF_SCHEMAS:
-        if _FILES.get(name) is not Notation.JSON_SCHEMA:
-            names = ", ".join(f"--{one}" for one in _OF_SCHEMAS)
-            raise WorkbenchError(f"{names} are options of a JSON Schema", "use --json-schema FILE")
-        return Named(_of_schema(value, style, **of_schema), _entry_of(value))
     if name == "regex":
-        return Named(Grammar.from_regex(value, limits=LOCAL_LIMITS), None)
+        return Named(reading.grammar(value, Notation.REGEX, "regex"), None)
     if name == "example":
-        return _from_gallery(value)
-    return Named(of_file(value, _FILES[name], start, style), _entry_of(value))
+        example = _example_named(value)
+        return Named(reading.of_example(example), example)
+    return Named(reading.of_file(value, _FILES[name]), _entry_of(value))
 
 
-def of_file(path: Path, notation: Notation, start: str = "start", style: str = "") -> Grammar:
-    """The grammar in a file; ``-`` is stdin.
+def _example_named(name: str) -> Example:
+    """The gallery's entry of a name.
 
-    Raises: WorkbenchError where the file cannot be read; ParseError, BuildError, LimitError.
+    Raises: WorkbenchError for an unknown one.
     """
-    text = read_text(path, "name a UTF-8 text file")
-    if notation is Notation.REGEX:
-        text = text.removesuffix("\n")
-    return Grammar.from_text(
-        text, notation, start, style=style, limits=LOCAL_LIMITS, name=str(path)
-    )
-
-
-def _of_schema(
-    path: Path, style: str, *, order: str, formats: str, document: list[Path] | None
-) -> Grammar:
-    """The grammar of a JSON Schema with its options.
-
-    Raises: WorkbenchError where a file cannot be read; ParseError, BuildError, LimitError.
-    """
-    hint = "name a UTF-8 text file"
-    return Grammar.from_json_schema(
-        read_text(path, hint),
-        whitespace=style or "any",
-        order=order,
-        format=formats,
-        documents={str(one): read_text(one, hint) for one in document or ()},
-        limits=LOCAL_LIMITS,
-        name=str(path),
-    )
-
-
-def _from_gallery(name: str) -> Named:
     gallery = load_gallery()
     if name not in gallery:
         raise WorkbenchError(
             f"there is no example {name!r} in the gallery", f"choose one of {', '.join(gallery)}"
         )
-    entry = gallery[name]
-    grammar = Grammar.from_text(
-        entry.text, entry.notation, entry.start, limits=LOCAL_LIMITS, name=name
-    )
-    return Named(grammar, entry)
+    return gallery[name]
 
 
 def _entry_of(path: Path) -> Example | None:

@@ -26,8 +26,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.exercise import Exercise, GrammarText, Outcome
+from workbench.base.arguments import checked
 from workbench.base.errors import WorkbenchError
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, options_in
 
 #: The keys of an exercise besides those of its solution.
 _KEYS = {
@@ -42,7 +43,7 @@ _KEYS = {
     "begin",
     "wrong",
 }
-_GRAMMAR = {*Notation, "start", "style"}
+_GRAMMAR = {*Notation, "start", *(name for one in Notation for name in one.choices)}
 #: Examples of one kind at most, and characters of a text at most.
 MAX_EXAMPLES = 20
 MAX_CHARACTERS = 50_000
@@ -106,13 +107,11 @@ def data_of(exercise: Exercise) -> dict[str, Any]:
     return {key: value for key, value in data.items() if value}
 
 
-def _grammar_data(written: GrammarText) -> dict[str, str]:
-    data = {str(written.notation): written.text}
+def _grammar_data(written: GrammarText) -> dict[str, Any]:
+    data: dict[str, Any] = {str(written.notation): written.text}
     if written.start != "start":
         data["start"] = written.start
-    if written.style:
-        data["style"] = written.style
-    return data
+    return {**data, **written.options}
 
 
 def _grammar_text(data: _Table, what: str) -> GrammarText:
@@ -126,16 +125,16 @@ def _grammar_text(data: _Table, what: str) -> GrammarText:
         _text(data, present[0], None if what == "the solution" else ""),
         present[0],
         _text(data, "start", "start"),
-        _text(data, "style", ""),
+        options_in(data, present[0]),
     )
 
 
 def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
     value = data.get(key, otherwise)
     if not isinstance(value, str) or (otherwise is None and not value.strip()):
-        raise ExerciseError(f"expected a text as {key!r}")
+        raise ExerciseError(f"expected a text as {str(key)!r}")
     if len(value) > MAX_CHARACTERS:
-        raise ExerciseError(f"expected at most {MAX_CHARACTERS:,} characters as {key!r}")
+        raise ExerciseError(f"expected at most {MAX_CHARACTERS:,} characters as {str(key)!r}")
     return value
 
 
@@ -252,6 +251,7 @@ def exercises() -> dict[str, Exercise]:
     return {name: read_exercise(CONTENT / f"{name}.toml") for name in order}
 
 
+@checked
 def load_exercise(source: str | Path) -> Exercise:
     """An exercise by its name on the shelf, the path of its TOML file, or its link.
 

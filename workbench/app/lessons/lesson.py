@@ -6,13 +6,13 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from workbench.automata.nfa import Nfa
 from workbench.automata.thompson import thompson
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import Dfa
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
@@ -297,8 +297,8 @@ _NAME = "this lesson's"
 _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-#: The layout of texts in lessons: JSON without white space, for small pictures.
-STYLES = {Notation.JSON_SCHEMA: "compact"}
+#: The options of notations in lessons: JSON without white space, for small pictures.
+OPTIONS: dict[Notation, dict[str, Any]] = {Notation.JSON_SCHEMA: {"whitespace": "compact"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,8 +335,8 @@ class World:
         """
         if not self.text:
             raise WorkbenchError("expected a regex or a grammar in this step")
-        style = STYLES.get(self.notation, "")
-        grammar = Grammar.from_text(self.text, self.notation, self.start, style=style)
+        options = OPTIONS.get(self.notation, {})
+        grammar = Grammar.from_text(self.text, self.notation, self.start, **options)
         return fill(self.prefix, self.suffix, grammar)
 
     @property

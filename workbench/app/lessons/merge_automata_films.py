@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
@@ -32,6 +31,7 @@ from workbench.app.lessons.merge_films import Rule, encoded, rule_name, splits
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.automata import graphs
+from workbench.base.cached_property import cached_property
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import (
     Split,

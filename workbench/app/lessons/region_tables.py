@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from workbench.app.lessons.lesson import (
     Film,
@@ -25,6 +24,7 @@ from workbench.app.lessons.lesson import (
     options_question,
 )
 from workbench.app.lessons.merge_automata_films import star_of, symbols_of
+from workbench.base.cached_property import cached_property
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
 from workbench.drawing.graph import Edge, Graph, Node

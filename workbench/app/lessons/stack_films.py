@@ -198,7 +198,8 @@ def construction_film(network: Network) -> Film:
     for name in network.names:
         if plain := made.inside(name):
             reads = count_of(len(plain), "edge")
-            say = f"{name} has {reads} without a call. They are copied and do not change the stack."
+            copied = "It is copied and does" if len(plain) == 1 else "They are copied and do"
+            say = f"{name} has {reads} without a call. {copied} not change the stack."
             frames.append(made.frame(say, plain))
     for number, edge in enumerate(below.edges):
         if edge.pushes:
@@ -371,7 +372,7 @@ def found(world: World) -> Ambiguity:
     work = grammar.limits.begun()
     cfg = context_free(grammar.tree, grammar.start, work)
     search = ambiguity(cfg, rule_network(cfg, work), work)
-    if search.found is None or len(search.found.readings) != 2:
+    if search.found is None or not search.found.readings:
         raise LessonError("expected an ambiguous grammar in this step")
     return search.found
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import wraps
-from inspect import Parameter, signature
+from functools import partial, wraps
+from inspect import Parameter, isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gradio as gr
@@ -29,13 +29,16 @@ from workbench.grammar.notations import Notation
 
 Answer = dict[str, Any]
 
+#: The options of a notation by name.
+_Options = dict[str, str | bool] | None
+
 #: Fields of pictures and steps that only the page's script uses.
 _PAGE_FIELDS = frozenset({"where", "follow", "names", "ends", "path"})
 
 
-def grammar_sent(text: str, notation: str, start: str, style: str) -> Answer:
+def grammar_sent(text: str, notation: str, start: str, options: _Options) -> Answer:
     """A grammar as the page sends it."""
-    return {"text": text, "notation": notation, "start": start, "style": style}
+    return {"text": text, "notation": notation, "start": start, "options": options or {}}
 
 
 def for_programs(record: Answer) -> Answer:
@@ -93,7 +96,11 @@ class Endpoints:
         self._handlers = handlers
 
     def compile(
-        self, text: str, notation: _Notation = "regex", start: str = "start", style: str = ""
+        self,
+        text: str,
+        notation: _Notation = "regex",
+        start: str = "start",
+        options: _Options = None,
     ) -> Answer:
         """Read a grammar: facts, problems with their places, available machines.
 
@@ -101,12 +108,12 @@ class Endpoints:
             text: The grammar.
             notation: How it is written.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
 
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
         """
-        return self._handlers.compile(grammar_sent(text, notation, start, style))
+        return self._handlers.compile(grammar_sent(text, notation, start, options))
 
     def check(
         self,
@@ -114,7 +121,7 @@ class Endpoints:
         notation: _Notation,
         tried: str | list[str],
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
     ) -> Answer:
         """Whether texts are accepted; if not, where each fails and what was expected there.
 
@@ -123,13 +130,15 @@ class Endpoints:
             notation: How it is written.
             tried: A text, or a list of them.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
 
         Returns:
             results, one for each text: accepted, column, expected, at_end.
         """
         texts = tried if isinstance(tried, list) else [tried]
-        return self._handlers.check({**grammar_sent(text, notation, start, style), "texts": texts})
+        return self._handlers.check(
+            {**grammar_sent(text, notation, start, options), "texts": texts}
+        )
 
     @or_refusal
     def explain(
@@ -139,7 +148,7 @@ class Endpoints:
         so_far: str = "",
         token: str = "",
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
     ) -> Answer:
         """Why a token is forbidden after a text: what of it was read, and what was expected next.
 
@@ -149,14 +158,14 @@ class Endpoints:
             so_far: What was read before.
             token: What would come next; empty asks why the text may not end here.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
 
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
         """
         read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
         asked = hexadecimal(text_in({"token": token}, "token")) if token else None
-        sent = {**grammar_sent(text, notation, start, style), "so_far": read}
+        sent = {**grammar_sent(text, notation, start, options), "so_far": read}
         return why(self._handlers, {**sent, "token": asked})
 
     @or_refusal
@@ -167,7 +176,7 @@ class Endpoints:
         count: int = 5,
         seed: int = 0,
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
     ) -> Answer:
         """Texts of the language, and texts that one edit removes from it.
 
@@ -177,21 +186,21 @@ class Endpoints:
             count: How many of each, at most 50.
             seed: The same seed gives the same texts.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
 
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
-        request = TextRequest.of(grammar_sent(text, notation, start, style))
+        request = TextRequest.of(grammar_sent(text, notation, start, options))
         wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
         number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
-        grammar = self._handlers.compiled(request).grammar
-        if grammar is None:
+        compiled = self._handlers.compiled(request)
+        if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "/compile says why")
-        missed = [list(each) for each in near_misses(grammar, wanted, seed=number)]
+        missed = [list(each) for each in near_misses(compiled.accepting, wanted, seed=number)]
         return {
             "ok": True,
-            "samples": list(samples(grammar, wanted, seed=number)),
+            "samples": list(samples(compiled.grammar, wanted, seed=number)),
             "near_misses": missed,
         }
 
@@ -202,7 +211,7 @@ class Endpoints:
         notation: _Notation = "regex",
         so_far: str = "",
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
         model: str = "",
     ) -> Answer:
         """The tokens that may come next after a text.
@@ -212,13 +221,13 @@ class Endpoints:
             notation: How it is written.
             so_far: What was generated before.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
             model: Whose tokens; empty for the first model of the page.
 
         Returns:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
-        sent = {**grammar_sent(text, notation, start, style), "so_far": so_far}
+        sent = {**grammar_sent(text, notation, start, options), "so_far": so_far}
         return self._handlers.with_model({"model": model}).mask(sent)
 
     @or_refusal
@@ -228,7 +237,7 @@ class Endpoints:
         notation: _Notation = "regex",
         machine: _Machine = "characters",
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
         model: str = "",
     ) -> Answer:
         """A machine of a grammar as a picture; of a large one the part around its beginning.
@@ -238,13 +247,13 @@ class Endpoints:
             notation: How it is written.
             machine: Which machine; nested rules have no machine of characters.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
             model: Whose tokens, for machines over tokens; empty for the page's first model.
 
         Returns:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
-        sent = {**grammar_sent(text, notation, start, style), "tab": machine}
+        sent = {**grammar_sent(text, notation, start, options), "tab": machine}
         return for_programs(self._handlers.with_model({"model": model}).draw(sent))
 
     def generate(
@@ -256,7 +265,7 @@ class Endpoints:
         temperature: float = 0.7,
         seed: int = 1,
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
         constraint: str = "automaton",
         model: str = "",
         lookahead: int | None = None,
@@ -267,6 +276,10 @@ class Endpoints:
         finish: bool = False,
         hole: _Hole = None,
         monitor: str = "",
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
     ) -> Iterator[str]:
         """Generate under a grammar, a record for every token; the last one says why it ended.
 
@@ -278,7 +291,7 @@ class Endpoints:
             temperature: 0 takes the likeliest token every time.
             seed: The same seed gives the same text.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
             constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
@@ -289,13 +302,18 @@ class Endpoints:
             finish: Whether the text must end within max_tokens.
             hole: A hole to fill instead: prefix and suffix, the texts before and after it.
             monitor: Also keeps the meaning: scope, types or keys, where the grammar fits.
+            top_k: Draw from the k likeliest allowed tokens; none for all.
+            top_p: Draw from the fewest tokens that together have this probability; null for all.
+            min_p: Draw from tokens at least this fraction as likely as the likeliest; null for all.
+            repetition_penalty: Above 1, tokens read before become less likely; none for 1.
 
         Returns:
             Lines of JSON, those since the last event: a record each. k is its kind: step (token, p
-            and kept among others), error, and at last stop, with the whole text.
+            and kept among others), error, and at last stop, with the whole text, and repeats where
+            it fills up with white space or repeats itself.
         """
         sent = {
-            **grammar_sent(text, notation, start, style),
+            **grammar_sent(text, notation, start, options),
             "prompt": prompt,
             "max_tokens": max_tokens,
             "temperature": temperature,
@@ -310,6 +328,10 @@ class Endpoints:
             "finish": finish,
             "hole": hole,
             "monitor": monitor,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "repetition_penalty": repetition_penalty,
         }
         yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
 
@@ -324,9 +346,13 @@ class Endpoints:
         temperature: float = 0.7,
         seed: int = 1,
         start: str = "start",
-        style: str = "",
+        options: _Options = None,
         model: str = "",
         chat: _Chat = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        min_p: float | None = None,
+        repetition_penalty: float | None = None,
     ) -> Iterator[Answer]:
         """Run methods of decoding on the same prompts with the same seeds, and measure each.
 
@@ -340,9 +366,13 @@ class Endpoints:
             temperature: 0 takes the likeliest token every time.
             seed: The first seed.
             start: The rule it begins with; a regex has none.
-            style: How JSON is laid out (any, one space, compact), a dataclass (call, json).
+            options: Of a JSON Schema whitespace, order, format, closed; of a dataclass style.
             model: Which model; empty for the first one of the page.
             chat: Messages of a chat (role, content) before each prompt, or none.
+            top_k: Draw from the k likeliest allowed tokens; none for all.
+            top_p: Draw from the fewest tokens that together have this probability; null for all.
+            min_p: Draw from tokens at least this fraction as likely as the likeliest; null for all.
+            repetition_penalty: Above 1, tokens read before become less likely; none for 1.
 
         Returns:
             A record for every run (method, prompt, seed, text, valid, proper, perplexity,
@@ -350,7 +380,7 @@ class Endpoints:
             at last one with all of them as runs, or an error.
         """
         sent = {
-            **grammar_sent(text, notation, start, style),
+            **grammar_sent(text, notation, start, options),
             "methods": methods.split(",") if isinstance(methods, str) else methods,
             "prompts": [prompt] if isinstance(prompt, str) else prompt,
             "seeds": seeds,
@@ -359,6 +389,10 @@ class Endpoints:
             "seed": seed,
             "model": model,
             "chat": chat,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "repetition_penalty": repetition_penalty,
         }
         yield from compared(self._handlers, sent)
 
@@ -369,32 +403,36 @@ def add_endpoints(handlers: Handlers, page: gr.Blocks, events: Events) -> None:
     quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
     for endpoint in quick:
         api(
-            handlers.within_budget(endpoint),
+            _for_client(handlers.within_budget(endpoint), events),
             api_name=endpoint.__name__,
             concurrency_id="compile",
             concurrency_limit=2,
         )
     for streamed, limit in ((ours.generate, RUNS_AT_ONCE), (ours.compare, 1)):
-        api(_while_read(streamed, events), api_name=streamed.__name__, concurrency_limit=limit)
+        api(_for_client(streamed, events), api_name=streamed.__name__, concurrency_limit=limit)
     for documented in (*quick, ours.generate, ours.compare):
         _label(page, documented)
 
 
-def _while_read(
-    endpoint: Callable[..., Iterator[Any]], events: Events
-) -> Callable[..., Iterator[Any]]:
-    """The endpoint, which ends where a client reads none of its results."""
+def _for_client(endpoint: Callable[..., Any], events: Events) -> Callable[..., Any]:
+    """The endpoint, whose work ends when its client leaves or reads none of its results."""
+    if isgeneratorfunction(endpoint):
 
-    @wraps(endpoint)
-    def guarded(request: gr.Request, *args: object) -> Iterator[Any]:
-        yield from events.while_read(request.session_hash, endpoint(*args))
+        def answer(request: gr.Request, *args: object) -> Any:  # noqa: ANN401
+            yield from events.while_read(request.session_hash, partial(endpoint, *args))
 
+    else:
+
+        def answer(request: gr.Request, *args: object) -> Any:  # noqa: ANN401
+            return events.while_connected(request.session_hash, partial(endpoint, *args))
+
+    answer = wraps(endpoint)(answer)
     # Gradio passes the request to a parameter of this type, and shows the other ones
     asked = Parameter("request", Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)
     shown = signature(endpoint)
-    vars(guarded)["__signature__"] = shown.replace(parameters=[asked, *shown.parameters.values()])
-    guarded.__annotations__ = {"request": gr.Request, **endpoint.__annotations__}
-    return guarded
+    vars(answer)["__signature__"] = shown.replace(parameters=[asked, *shown.parameters.values()])
+    answer.__annotations__ = {"request": gr.Request, **endpoint.__annotations__}
+    return answer
 
 
 def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:

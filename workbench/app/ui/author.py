@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -10,13 +10,14 @@ from workbench.analysis.difference import equivalent
 from workbench.analysis.in_words import in_words
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
-from workbench.app.ui.handlers import Handlers, or_refusal, problem_record
+from workbench.app.ui.handlers import Handlers, closing_advice, or_refusal, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
 from workbench.app.ui.streams import Record
 from workbench.base.errors import LimitError, Problem, WorkbenchError
 from workbench.base.limits import Phase
 from workbench.base.source import Span
+from workbench.base.visible_text import count_of
 from workbench.drawing.railroad import Railroad
 from workbench.drawing.railroad import draw_railroad as draw_tracks
 from workbench.grammar.export.registry import export
@@ -65,7 +66,9 @@ _START: dict[str, str] = {Notation.GBNF: "root"}
 @or_refusal
 def convert_grammar(handlers: Handlers, sent: Record) -> Record:
     """The grammar in the notation ``to``, or why it cannot be written in it."""
-    grammar = handlers.compiled(TextRequest.of(sent)).grammar
+    request = TextRequest.of(sent)
+    compiled = handlers.compiled(request)
+    grammar = compiled.grammar
     if grammar is None:
         return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
     to = text_in(sent, "to", 40)
@@ -75,6 +78,8 @@ def convert_grammar(handlers: Handlers, sent: Record) -> Record:
             f"The result has {len(text):,} characters; this page takes at most"
             f" {MAX_TEXT_CHARACTERS:,}. The command workbench convert has no such limit."
         )
+        if any(closing_advice(request, compiled)):
+            why += " It is shorter with closed objects: choose 'close objects' above the schema."
         return {"ok": False, "why": why}
     return {"ok": True, "text": text, "start": _START.get(to, "start")}
 
@@ -96,10 +101,12 @@ MAX_WORDED_PARTS = 800
 @or_refusal
 def lint_grammar(handlers: Handlers, sent: Record) -> Record:
     """All advice on a grammar, requested when the author has stopped typing."""
-    compiled = handlers.compiled(TextRequest.of(sent))
+    request = TextRequest.of(sent)
+    compiled = handlers.compiled(request)
     found = compiled.linted(handlers.room.vocabulary())
     source = compiled.readable().source
-    problems = [problem_record(Problem.advised(one, source)) for one in found.advice]
+    advised = (Problem.advised(one, source) for one in found.advice)
+    problems = [problem_record(one) for one in (*advised, *closing_advice(request, compiled))]
     return {"ok": True, "problems": problems, "searched": _searched(found.pieces)}
 
 
@@ -191,9 +198,10 @@ def _places(spans: Iterable[Span]) -> list[Record]:
 def sample_texts(handlers: Handlers, sent: Record) -> Record:
     """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
     seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
-    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    compiled = handlers.compiled(TextRequest.of(sent))
+    grammar = compiled.readable()
     found = samples(grammar, SAMPLES, seed=seed)
-    missed = near_misses(grammar, MISSES, seed=seed)
+    missed = near_misses(compiled.accepting, MISSES, seed=seed)
     return {
         "ok": True,
         "texts": list(found),
@@ -217,7 +225,7 @@ def find_matches(handlers: Handlers, sent: Record) -> Record:
     text = text_in(sent, "searched", MAX_SEARCHED_CHARACTERS)
     compiled = handlers.compiled(TextRequest.of(sent))
     try:
-        for span in find(compiled.readable(), text, limits=handlers.pipeline.limits):
+        for span in find(compiled.accepting, text, limits=handlers.pipeline.limits):
             count += 1
             if count <= MAX_LISTED_MATCHES:
                 spans += (span.start, span.end)
@@ -228,17 +236,28 @@ def find_matches(handlers: Handlers, sent: Record) -> Record:
 
 @or_refusal
 def draw_railroad(handlers: Handlers, sent: Record) -> Record:
-    """Railroad diagrams of all rules, as a record with the fields of other pictures."""
-    grammar = handlers.compiled(TextRequest.of(sent)).readable()
-    drawn_of = grammar.tree or grammar.regex
+    """Railroad diagrams of all rules, as a record with the fields of other pictures.
+
+    Of an unfinished grammar they are those of the rules that can be read.
+    """
+    compiled = handlers.compiled(TextRequest.of(sent))
+    tree, absent = compiled.diagnosis.tree, compiled.diagnosis.absent
+    drawn_of: GrammarTree | Regex | None = tree
+    if tree is None:
+        grammar = compiled.readable()
+        drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar has a tree or a regex"
-    drawn = _fitted(drawn_of, box_of(sent).width)
-    count = f"{drawn.rules:,} rule{'s' * (drawn.rules != 1)}" if grammar.tree else "the regex"
-    partial = drawn.drawn < drawn.rules
+    drawn = _fitted(drawn_of, box_of(sent).width, absent)
+    of_rules = isinstance(drawn_of, GrammarTree)
+    count = count_of(drawn.rules, "rule") if of_rules else "the regex"
+    if drawn.drawn < drawn.rules and of_rules:
+        count = f"{drawn.drawn:,} of {count}"
+    if absent:
+        count += f", {len(absent):,} missing"
     return {
         "ok": True,
         "svg": drawn.svg,
-        "count": f"{drawn.drawn:,} of {count}" if partial and grammar.tree else count,
+        "count": count,
         "centre": "",
         "partial": False,
         "note": "",
@@ -255,11 +274,11 @@ def draw_railroad(handlers: Handlers, sent: Record) -> Record:
 _MAX_FITS = 3
 
 
-def _fitted(rules: GrammarTree | Regex, width: float) -> Railroad:
+def _fitted(rules: GrammarTree | Regex, width: float, absent: Collection[str]) -> Railroad:
     """The railroad diagrams with a line length at which text keeps its size in this width."""
     lines = width - 60
     for _ in range(_MAX_FITS):
-        drawn = draw_tracks(rules, width=lines)
+        drawn = draw_tracks(rules, width=lines, absent=absent)
         if drawn.width <= 1.08 * width:
             break
         lines = max(120.0, lines - (drawn.width - width))

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from typing import IO, Any
@@ -38,6 +38,7 @@ from workbench.app.ui.requests import (
 from workbench.app.ui.runs import replayed, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, WORDS, Record, in_thread, token_record
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.base.limits import check_time_budget
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.compare import (
     Event,
@@ -61,14 +62,11 @@ from workbench.decoding.contenders import (
 from workbench.decoding.distance_curves import distance_curves
 from workbench.decoding.exact_distribution import ExactComparison, exact_comparison
 from workbench.decoding.model import LanguageModel, chatting
-from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import Vocabulary
 
-#: The methods selected at first.
-USUAL = frozenset(
-    {"unconstrained", "automaton", "domino-0", "speculation", "proper", "template-ws"}
-)
+#: The methods selected at first; the page lists the others under *More methods*.
+USUAL = frozenset({"unconstrained", "automaton", "proper", "asap"})
 
 #: The beginning of a source → the heading of its methods.
 _HEADINGS = {
@@ -251,7 +249,7 @@ def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
 
 
 def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
-    grammar = handlers.compiled(request.grammar).readable()
+    grammar = handlers.compiled(request.grammar).accepting
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = chatting(handlers.room.model(), request.chat)
@@ -266,7 +264,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         request.prompts,
         request.contenders,
         request.seeds,
-        Sampling(request.temperature),
+        request.sampling,
         max_tokens=_budget(request, model),
         top=0,
         stop=stop,
@@ -286,16 +284,10 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
 def _budget(request: CompareRequest, model: LanguageModel) -> int:
     """The maximal tokens of every run: the requested number, or what fits into the context.
 
-    Raises: WorkbenchError where a prompt fills the context.
+    Raises: ModelError for a prompt that is longer than the context.
     """
-    rooms = [(room_left(model, prompt, 0), prompt) for prompt in request.prompts]
-    known = [(room, prompt) for room, prompt in rooms if room is not None]
-    least, prompt = min(known, default=(request.max_tokens, ""))
-    if least < 1:
-        raise WorkbenchError(
-            f"the prompt {prompt[:40]!r} fills the model's whole context", "shorten it"
-        )
-    return min(request.max_tokens, least)
+    rooms = [room_left(model, prompt, 0) for prompt in request.prompts]
+    return min([request.max_tokens, *(room for room in rooms if room is not None)])
 
 
 class _Recorder:
@@ -367,6 +359,9 @@ def _plain(value: Any) -> Any:  # noqa: ANN401  # whatever a record holds
 #: Seconds after which the completed audits are the answer.
 _MAX_SECONDS = 75.0
 
+#: Seconds between two checks whether the client is still there.
+_CHECK_SECONDS = 0.1
+
 #: The amount of work for one engine.
 _AMOUNT = ("--texts", "3", "--seconds", "5", "--shorten", "3", "--patience", "8")
 
@@ -422,7 +417,10 @@ def _running(command: tuple[str, ...], errors: IO[bytes]) -> Iterator[subprocess
 
 
 def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
-    """The lines a process prints, until it ends or time is over."""
+    """The lines a process prints, until it ends or time is over.
+
+    Raises: EndedError where the client leaves.
+    """
     found: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
     def read() -> None:
@@ -433,8 +431,9 @@ def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
         found.put(None)
 
     threading.Thread(target=read, daemon=True).start()
-    try:
-        while (line := found.get(timeout=max(0.1, ends - time.monotonic()))) is not None:
+    while time.monotonic() < ends:
+        check_time_budget()
+        with suppress(queue.Empty):
+            if (line := found.get(timeout=_CHECK_SECONDS)) is None:
+                return
             yield line
-    except queue.Empty:
-        return

@@ -41,7 +41,8 @@ class Context:
     #: A regex for the text before the caret; its group is what is typed of the word.
     before: str
     items: tuple[Completion, ...] = ()
-    #: Names in the text itself: ``rules``, ``definitions`` or ``properties``.
+    #: Names in the text itself: ``rules``, ``missing`` (rules that are not written yet),
+    #: ``definitions`` or ``properties``.
     names: str = ""
     #: ``code`` or ``quoted`` (strings and regexes); empty for both. Comments have no completion.
     where: str = ""
@@ -140,7 +141,7 @@ def _regex() -> tuple[Context, ...]:
 def _kbnf() -> tuple[Context, ...]:
     forms = (
         Completion("#'…'", "a regex", "#''", 1),
-        Completion("#e'…'", "any text up to the first match of a regex", "#e''", 1),
+        Completion("#e'…'", "a match of a regex that no shorter match begins", "#e''", 1),
         Completion("#ex'…'", "any text without a match of a regex", "#ex''", 1),
         Completion("#substrs'…'", "any substring of a text", "#substrs''", 1),
     )
@@ -162,6 +163,7 @@ def _kbnf() -> tuple[Context, ...]:
         Context(r"(#\w*)$", forms, where="code"),
         Context(r"=[^;]*?(?:^|[^\w!#])([A-Za-z_]\w*)$", (excepted,), names="rules", where="code"),
         Context(r"=[^;]*?(?:^|[^\w!#])()$", (excepted, *forms), names="rules", where="code"),
+        Context(r"(?:^|;)\s*([A-Za-z_]\w*)$", names="missing", where="code"),
     )
 
 
@@ -184,6 +186,7 @@ def _gbnf() -> tuple[Context, ...]:
         Context(r"(?:^|\n)[\w-]+[ \t]*\[(?:[^\]\n]*,)?[ \t]*(\w*)$", _attributes()),
         Context(rf"{body}(?:^|[^\w-])([A-Za-z_][\w-]*)$", macros, names="rules", where="code"),
         Context(rf"{body}(?:^|[^\w-])()$", macros, names="rules", where="code"),
+        Context(r"(?:^|\n)([A-Za-z_][\w-]*)$", names="missing", where="code"),
     )
 
 
@@ -217,6 +220,7 @@ def _lark() -> tuple[Context, ...]:
         *_in_regexes("quoted"),
         Context(rf"{body}(?:^|[^\w%.])([A-Za-z_]\w*)$", names="rules", where="code"),
         Context(rf"{body}(?:^|[^\w%.])()$", names="rules", where="code"),
+        Context(r"(?:^|\n)[?!]?([A-Za-z_]\w*)$", names="missing", where="code"),
     )
 
 

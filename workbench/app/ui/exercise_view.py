@@ -116,7 +116,7 @@ def _grammar_record(written: GrammarText) -> Record:
         "text": written.text,
         "notation": str(written.notation),
         "start": written.start,
-        "style": written.style,
+        "options": dict(written.options),
     }
 
 
@@ -124,8 +124,8 @@ def _grammar_record(written: GrammarText) -> Record:
 def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
     """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
     found, request = _exercise(sent), TextRequest.of(sent)
-    if not request.style and request.notation is found.solution.notation:
-        request = replace(request, style=found.solution.style)
+    if not request.options and request.notation is found.solution.notation:
+        request = replace(request, options=tuple(sorted(found.solution.options.items())))
     if not request.text.strip():
         return _verdict(found, found.check("", request.notation), None)
     compiled = handlers.compiled(request)
@@ -135,7 +135,7 @@ def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
         return _verdict(found, graded, None)
     own = found.solution  # cached by the pipeline, whose size is bounded
     solution = _solution(handlers, _grammar_record(own))
-    graded = found.check_grammar(compiled.grammar, solution=solution, limits=_COMPARE_LIMITS)
+    graded = found.check_grammar(compiled.accepting, solution=solution, limits=_COMPARE_LIMITS)
     return _verdict(found, graded, compiled.grammar)
 
 
@@ -148,7 +148,7 @@ def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Reco
         "say": _said(graded),
         "text": text if text is None or len(text) <= MAX_TRIED_CHARACTERS else None,
         "gained": graded.gained,
-        "share": graded.share if graded.outcome is Outcome.WRONG else None,
+        "share": graded.share if graded.outcome is Outcome.WRONG and not graded.unmet else None,
         "path": [] if answer is None or text is None else _path(answer, text),
         "problem": problem_record(graded.problem) if graded.problem else None,
         "teaches": exercise.teaches if graded.solved else "",
@@ -229,7 +229,7 @@ def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
         where = problem.position
         place = f"line {where[0]}, column {where[1]} of the solution" if where else "the solution"
         raise WorkbenchError(f"{place}: {problem.message}", problem.hint)
-    return compiled.grammar
+    return compiled.accepting
 
 
 @or_refusal
@@ -242,7 +242,7 @@ def make_exercise(handlers: Handlers, sent: _Sent) -> Record:
         {
             str(request.notation): request.text,
             "start": request.start,
-            "style": request.style,
+            **dict(request.options),
             **{key: text_in(sent, key, 5_000) for key in ("title", "task", "hint", "teaches")},
             **{key: _lines(sent, key) for key in ("accepts", "rejects")},
             "notations": sent.get("notations", []),

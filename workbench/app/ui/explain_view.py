@@ -122,10 +122,11 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
 def why(handlers: Handlers, sent: Record) -> Record:
     """Why one token is forbidden after a text: what was read, and what was expected next.
 
-    Without a token it explains the end; a test string is sent as a token after an empty text.
+    Without a token it explains the end; a test string is sent as a token after an empty text, with
+    ``tested``: it may have any white space.
     """
     compiled = handlers.compiled(TextRequest.of(sent))
-    grammar = compiled.readable()
+    grammar = compiled.accepting if switch_in(sent, "tested") else compiled.readable()
     so_far = bytes_in(sent.get("so_far", ""))
     token = None if sent.get("token") is None else bytes_in(sent["token"])
     found = explain(grammar, so_far, token, monitor_in(sent) or None)

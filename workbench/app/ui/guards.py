@@ -16,8 +16,10 @@ page that the owner visits could send requests (cross-site requests, DNS rebindi
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import ipaddress
 import json
 import logging
 import re
@@ -59,6 +61,15 @@ _LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 
 #: The name or the address of a host, or of all below one.
 _HOST = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*|\[[0-9a-fA-F:]+\]")
+
+_HOST_AND_PORT = r"(?P<host>[\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?"
+
+#: The headers of a proxy from which Gradio makes the address of the page; of several values it
+#: takes the first.
+_ADDRESS_HEADERS = {
+    "x-forwarded-host": re.compile(_HOST_AND_PORT, re.ASCII),
+    "x-gradio-server": re.compile(rf"https?://{_HOST_AND_PORT}(/[\w./~-]*)?", re.ASCII),
+}
 
 #: A site in a content security policy.
 _SITE = re.compile(r"https?://(?:\*\.)?[\w-]+(?:\.[\w-]+)*(?::\d+)?")
@@ -164,13 +175,43 @@ class RequestGuard:
         except ClientDisconnect:
             pass
         else:
-            await self.app(scope, receive, _with_fault(RequestFacts.of(scope), send))
+            send = _with_fault(RequestFacts.of(scope), send)
+            if RequestFacts.of(scope).kind == "events":
+                await self._stream(scope, receive, send)
+            else:
+                await self.app(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A stream of events, whose work ends when its client leaves.
+
+        Gradio looks whether a client has left only when there is something to send.
+        """
+        session, left = self._session_of(scope), asyncio.Event()
+
+        async def watch() -> None:
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            left.set()
+            if not RequestFacts.of(scope).whole:
+                await self._page._queue.clean_events(session_hash=session)
+
+        async def received() -> Message:
+            await left.wait()
+            return {"type": "http.disconnect"}
+
+        watching = asyncio.create_task(watch())
+        try:
+            await self.app(scope, received, send)
+        finally:
+            watching.cancel()
 
     async def _checked(self, scope: Scope, receive: Receive) -> Receive:
         """The request's messages, its body read and checked.
 
         Raises: HTTPException to refuse it; ClientDisconnect.
         """
+        headers = Headers(scope=scope)
+        _check_page_address(headers)
         method, path = scope["method"], scope["path"].rstrip("/") or "/"
         facts, tools = RequestFacts.of(scope), self._tools and _TOOLS.fullmatch(path)
         if tools:
@@ -180,12 +221,11 @@ class RequestGuard:
                 raise HTTPException(404, "there is nothing at this address")
             facts.kind = facts.kind or _kind(path)
             if facts.kind == "events":
-                self._check_events(path, QueryParams(scope["query_string"]))
+                self._session_of(scope)
             return receive
         written = _WRITABLE.fullmatch(path)
         if not tools and (written is None or method != "POST"):
             raise HTTPException(404, "nothing can be sent to this address")
-        headers = Headers(scope=scope)
         self._check_origin(headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and method != "DELETE":
@@ -196,17 +236,22 @@ class RequestGuard:
             facts.kind = self._checked_call(written[1], written[2] or "", _object_of(body))
         return _again(body, receive)
 
-    def _check_events(self, path: str, query: QueryParams) -> None:
-        """Refuse a stream of events that was not requested: Gradio would begin it and then fail.
+    def _session_of(self, scope: Scope) -> str:
+        """The session whose events a stream reads, named in its address or by one of its events.
 
-        Raises: HTTPException
+        Raises: HTTPException where there is none: Gradio would begin a stream and then fail.
         """
-        queue = self._page._queue
+        path, queue = scope["path"].rstrip("/"), self._page._queue
+        query = QueryParams(scope["query_string"])
         name = path.rpartition("/")[2] if "/call/" in path else query.get("session_hash", "")
-        known = (queue.pending_messages_per_session, queue.event_ids_to_events)
-        pending = list(queue.pending_event_ids_session.values())
-        if not any(name in each for each in (*known, *pending)):
-            raise HTTPException(404, "there is no call with these events")
+        if name in queue.pending_messages_per_session:
+            return name
+        if (event := queue.event_ids_to_events.get(name)) is not None:
+            return event.session_hash
+        for session, events in list(queue.pending_event_ids_session.items()):
+            if name in events:
+                return session
+        raise HTTPException(404, "there is no call with these events")
 
     def _check_origin(self, headers: Headers) -> None:
         """Refuse what a page of another site sends; programs send no origin.
@@ -216,10 +261,14 @@ class RequestGuard:
         origin = headers.get("origin")
         if origin is None or self._hosts is None:
             return
-        found = urlsplit(origin)
         # a proxy may change the host, so an allowed name counts as well
         others = set(self._hosts) - set(_LOCAL_HOSTS)
-        if found.netloc != headers.get("host") and found.hostname not in others:
+        try:
+            address = urlsplit(origin)
+            allowed = address.netloc == headers.get("host") or address.hostname in others
+        except ValueError:  # no address, for example half an IPv6 address
+            allowed = False
+        if not allowed:
             raise HTTPException(403, "this request came from a page of another site")
 
     def _checked_call(self, door: str, name: str, body: Mapping[str, Any]) -> str:
@@ -295,6 +344,26 @@ class RequestGuard:
         needed = [one["parameter_name"] for one in parameters if not one["parameter_has_default"]]
         if missing := [field for field in needed if field not in body]:
             raise HTTPException(422, f"expected the inputs {', '.join(missing)} too")
+
+
+def _check_page_address(headers: Headers) -> None:
+    """Refuse a request from whose headers Gradio cannot make the page's own address.
+
+    Raises: HTTPException
+    """
+    for name, pattern in _ADDRESS_HEADERS.items():
+        value = headers.get(name, "").partition(",")[0].strip()
+        address = pattern.fullmatch(value)
+        if value and (address is None or not _is_host(address["host"])):
+            raise HTTPException(400, f"the header {name} has no address of a server")
+
+
+def _is_host(text: str) -> bool:
+    """Whether a text that looks like a host is one: an IPv6 address may still be wrong."""
+    try:
+        return not text.startswith("[") or bool(ipaddress.IPv6Address(text[1:-1]))
+    except ValueError:
+        return False
 
 
 def _is_name(value: object) -> bool:

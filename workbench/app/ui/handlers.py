@@ -9,16 +9,26 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from copy import copy
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
 from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
-from workbench.app.ui.pictures import TABLE, TOGETHER, View, picture, sentence, table, table_of
+from workbench.app.ui.pictures import (
+    TABLE,
+    TOGETHER,
+    View,
+    flags,
+    picture,
+    sentence,
+    table,
+    table_of,
+)
 from workbench.app.ui.requests import (
     MAX_NAME,
     RunRequest,
@@ -30,19 +40,20 @@ from workbench.app.ui.requests import (
 )
 from workbench.app.ui.streams import Record, Streams, token_record
 from workbench.automata.code_points import expected
-from workbench.base.errors import LimitError, Problem, WorkbenchError
+from workbench.base.errors import Advice, LimitError, Problem, WorkbenchError
 from workbench.base.kernels import interpreting
-from workbench.base.limits import time_budget
+from workbench.base.limits import Clock, budget_clock, time_budget, within
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import StepsByBytes, TokenMask
 from workbench.decoding.generate import after
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
-from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run, refused_choices
+from workbench.grammar.gallery import Example, Gallery, load_gallery, recorded_run
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import MONITORS
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import FINISHING, Notation
 from workbench.grammar.recognition import Verdict
+from workbench.schema.schema_reader import open_objects
 from workbench.vocabulary.vocabulary import Vocabulary, toy
 
 P = ParamSpec("P")
@@ -88,6 +99,10 @@ class Handlers:
         self.served_results: Path | None = None
         self._figures: dict[str, Vocabulary] = {}
         self._stopped: dict[str, None] = {}
+        #: The name of a run that computes its constraint → the clock that ends it.
+        self._preparing: dict[str, Clock] = {}
+        #: Two runs at a time do so: the number of cores of a small machine.
+        self._preparing_turn = threading.BoundedSemaphore(2)
 
     def with_model(self, sent: Record) -> Handlers:
         """These handlers with the model that ``model`` in the request names.
@@ -116,15 +131,7 @@ class Handlers:
     def page(self) -> Record:
         """All examples by name, the first one in full, the methods, and the Space's id if any."""
         examples = list(self.gallery.values())
-        names = [
-            {
-                "name": each.name,
-                "title": each.title,
-                "group": each.group,
-                "refused": refused_choices(self.recorded({"example": each.name})),
-            }
-            for each in examples
-        ]
+        names = [{"name": each.name, "title": each.title, "group": each.group} for each in examples]
         first = example_record(examples[0]) if examples else None
         space = os.environ.get("SPACE_ID", "")
         results = self.served_results
@@ -178,14 +185,18 @@ class Handlers:
         compiled = self.compiled(request)
         hints = _hints(request)
         if compiled.grammar is None:
-            return {**_refused(*compiled.problems), **hints}
+            whole = self.compiled(replace(request, hole=None))
+            unfilled = {} if whole.grammar is None else {"unfilled": True}
+            drawable = {} if compiled.diagnosis.tree is None else {"drawable": True}
+            return {**_refused(*compiled.problems), **hints, **unfilled, **drawable}
+        problems = (*compiled.problems, *compiled.advice, *closing_advice(request, compiled))
         return {
             "ok": True,
             **hints,
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-            "problems": [problem_record(one) for one in (*compiled.problems, *compiled.advice)],
+            "problems": [problem_record(one) for one in problems],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
             **_monitors(compiled.monitors),
         }
@@ -194,36 +205,30 @@ class Handlers:
         """Which texts are accepted; for the others, where they fail and what was expected."""
         try:
             request, texts = TextRequest.of(sent), tried_in(sent)
-            grammar = self.compiled(request).grammar
-            if grammar is None:
+            compiled = self.compiled(request)
+            if compiled.grammar is None:
                 return {"results": []}
+            grammar = compiled.accepting
             return {"results": [_verdict(grammar, text) for text in texts]}
         except WorkbenchError as error:
             return {"results": [], "problem": error.message}
 
     def compiled(self, request: TextRequest) -> Compiled:
         """The compiled grammar of a request, from the cache if it is there."""
-        text, notation, start, style = request.text, request.notation, request.start, request.style
-        if request.hole is None:
-            return self.pipeline.compile(text, notation, start, style)
-        return self.pipeline.compile(text, notation, start, style, request.hole)
+        text, notation, start = request.text, request.notation, request.start
+        return self.pipeline.compile(text, notation, start, request.options, request.hole)
 
     # -- pictures --------------------------------------------------------------------------
 
     @or_refusal
-    def draw(self, sent: Record, mask: TokenMask | None = None) -> Record:
-        """A machine as SVG with the data of its parts, or the reason why there is no picture.
-
-        ``mask`` is that of a run; by default it is computed from its settings in the request.
-        """
+    def draw(self, sent: Record) -> Record:
+        """A machine as SVG with the data of its parts, or the reason why there is no picture."""
         try:
             machine, drawn, own = self.drawn(sent)
             view = View.of(sent)
             if text_in(sent, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
-            under = self._under(sent, machine, drawn)
-            mask = self.run_mask(sent) if mask is None else mask
-            return picture(drawn, under, machine, view, own=own, mask=mask)
+            return picture(drawn, machine, view, own=own)
         except LimitError as error:
             grammar = self.compiled(TextRequest.of(sent)).grammar
             if grammar is None or grammar.tree is None:
@@ -256,13 +261,26 @@ class Handlers:
         except WorkbenchError:
             return None
 
-    def _under(self, sent: Record, machine: Machine, drawn: Drawn) -> Drawn:
-        """The machine below a machine over tokens: of characters, or of rules."""
-        if machine is not Machine.TOKENS:
-            return drawn
-        compiled = self.compiled(TextRequest.of(sent))
-        regular = not compiled.missing(Machine.CHARACTERS)
-        return compiled.drawn(Machine.CHARACTERS if regular else Machine.STACK)
+    @or_refusal
+    def flags(self, sent: Record, mask: TokenMask | None = None) -> Record:
+        """The tokens that may follow a text, as flags over the picture of the tab Together.
+
+        ``mask`` is that of a run; by default it is computed from its settings in the request.
+        """
+        drawn, is_own = self.over_tokens(sent)
+        under = self.drawn({**sent, "tab": TOGETHER})[1]
+        if mask is None and not is_own:
+            mask = self.run_mask(sent)
+        answer = flags(drawn, under, View.of(sent), mask)
+        if is_own:
+            answer["count"] += ", of the figure's own tokens"
+        return answer
+
+    def over_tokens(self, sent: Record) -> tuple[Drawn, bool]:
+        """The machine over tokens, and whether it uses a figure's own tokens."""
+        vocabulary = self.vocabulary_of(sent)
+        drawn = self.compiled(TextRequest.of(sent)).drawn(Machine.TOKENS, vocabulary)
+        return drawn, vocabulary in self._figures.values()
 
     def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
         """The requested machine, its drawing, and whether it uses a figure's own tokens.
@@ -274,7 +292,7 @@ class Handlers:
         if name == TABLE:
             name = text_in(sent, "of", 40) or table_of(compiled)
         if name == TOGETHER:
-            name = Machine.TOKENS
+            name = Machine.STACK if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
         machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
         if machine not in OVER_TOKENS:
             return machine, compiled.drawn(machine), False
@@ -322,9 +340,27 @@ class Handlers:
         except WorkbenchError:
             return {"ok": False}
         self._stopped[name] = None
+        if (preparing := self._preparing.get(name)) is not None:
+            preparing.end()
         while len(self._stopped) > MAX_STOPPED_RUNS:
             del self._stopped[next(iter(self._stopped))]
         return {"ok": True}
+
+    @contextmanager
+    def until_stopped(self, run: str) -> Iterator[None]:
+        """Within the block, a request to stop the run raises EndedError at the next check.
+
+        For work before the first token; between tokens a run looks itself whether it is stopped.
+        """
+        with self._preparing_turn, within(budget_clock()) as clock:
+            if run:
+                self._preparing[run] = clock
+            if self.is_stopped(run):
+                clock.end()
+            try:
+                yield
+            finally:
+                self._preparing.pop(run, None)
 
     def is_stopped(self, run: str) -> bool:
         """Whether the run has to end; one without a name ends when the server closes."""
@@ -366,7 +402,13 @@ def example_record(example: Example) -> Record:
         "group": example.group,
         "start": example.start,
         "breaks": list(example.breaks) or None,
-        "settings": {"small_tokens": example.small_tokens, "monitor": example.monitor},
+        "settings": {
+            "small_tokens": example.small_tokens,
+            "monitor": example.monitor,
+            "temperature": example.temperature,
+            "seed": example.seed,
+            "finish": example.notation in FINISHING and not example.monitor,
+        },
     }
 
 
@@ -416,7 +458,20 @@ def problem_record(problem: Problem) -> Record:
         "column": column,
         "fix": problem.fix,
         **({"fix_at": {"start": where.start, "end": where.end}} if where and elsewhere else {}),
+        **({"rule": {"start": rule.start, "end": rule.end}} if (rule := problem.rule) else {}),
+        **({"missing_rule": problem.missing_rule} if problem.missing_rule else {}),
     }
+
+
+def closing_advice(request: TextRequest, compiled: Compiled) -> Iterator[Problem]:
+    """A note where objects may have members that a schema does not name: they can be closed."""
+    if request.notation is not Notation.JSON_SCHEMA or dict(request.options).get("closed"):
+        return
+    if (span := open_objects(request.text)) is not None:
+        message = "objects may have members that the schema does not name"
+        hint = "choose 'close objects', as strict tool calls do"
+        advice = Advice(message, span, "open_objects", hint)
+        yield Problem.advised(advice, compiled.readable().source)
 
 
 def _verdict(grammar: Grammar, text: str) -> Record:

@@ -18,7 +18,7 @@ from workbench.app.lessons.constructions import (
 from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film, table
 from workbench.app.lessons.lesson import (
     MAX_ANSWER_CHARACTERS,
-    STYLES,
+    OPTIONS,
     Answer,
     Film,
     Frame,
@@ -126,8 +126,8 @@ def _opening(opening: Opening) -> Record:
         "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
         "notation": opening.notation,
         "start": opening.start,
-        # an example opens with the gallery's style
-        "style": "" if opening.example else STYLES.get(Notation(opening.notation), ""),
+        # an example opens with the gallery's options
+        "options": {} if opening.example else OPTIONS.get(Notation(opening.notation), {}),
         "prompt": opening.prompt,
         "tab": opening.tab,
         "name": opening.example,

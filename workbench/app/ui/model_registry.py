@@ -13,7 +13,7 @@ from pathlib import Path
 
 from workbench.app.ui.streams import PassLoop
 from workbench.base.errors import ModelError, WorkbenchError
-from workbench.decoding.checkpoint import Progress, set_threads
+from workbench.decoding.checkpoint import Checkpoint, Progress, set_threads
 from workbench.decoding.model import ChatModel, LanguageModel, SessionPool
 from workbench.decoding.speculative import can_draft
 from workbench.vocabulary.gguf_file import INSTALLED, gguf_of, is_installed
@@ -195,6 +195,15 @@ def load_model(
     model = make(name, device, dtype, revision=revision, progress=progress)
     set_threads(model.module)
     return model
+
+
+def check_model(name: str, revision: str | None = None) -> None:
+    """Check that a model can be loaded, without reading its weights.
+
+    Raises: ModelError, as where it is loaded.
+    """
+    if name not in (TOY, BUILTIN):
+        Checkpoint.find(name, revision)
 
 
 #: Models opened from the page that are kept; the least recently used one is dropped.

@@ -19,6 +19,7 @@ from workbench.app.ui import (
     results_view,
 )
 from workbench.app.ui.admission import (
+    AUDIT,
     HEAVY,
     LIGHT,
     MAX_EVENTS,
@@ -31,21 +32,25 @@ from workbench.app.ui.admission import (
 )
 from workbench.app.ui.api import add_endpoints
 from workbench.app.ui.author import convert_grammar, what_changed
+from workbench.app.ui.compare_opening import compare_opening
 from workbench.app.ui.completions import completions
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
-from workbench.app.ui.picture_view import about_edge, about_state, draw_parse_tree, find_states
+from workbench.app.ui.picture_view import about_edge, draw_parse_tree, find_states
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.runs import (
     draft_models,
     find_tokens,
     missed_lines,
     read_prompt,
+    read_text,
     run_lines,
     take_token,
     turn,
 )
+from workbench.app.ui.state_view import about_state
 from workbench.app.ui.streams import RUNS_AT_ONCE
+from workbench.app.ui.syntax_card import syntax_card
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
@@ -87,10 +92,12 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "read_prompt": read_prompt,
         "why": explain_view.why,
         "completions": completions,
+        "syntax_card": syntax_card,
         "find_matches": author.find_matches,
     },
     "picture": {
         "draw_machine": Handlers.draw,
+        "draw_flags": Handlers.flags,
         "draw_railroad": author.draw_railroad,
         "draw_parse_tree": draw_parse_tree,
         "find_states": find_states,
@@ -122,6 +129,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
     },
     "compare": {
         "contender_list": compare_view.contender_list,
+        "compare_opening": compare_opening,
         "compared_run": compare_view.compared_run,
         "distribution": compare_view.distribution,
         "audit_engines": compare_view.audit_engines,
@@ -145,6 +153,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "turn": turn,
         "take_token": take_token,
         "find_tokens": find_tokens,
+        "read_text": read_text,
     },
 }
 
@@ -160,6 +169,7 @@ _SHARES: Mapping[str, Share] = {
             "convert_grammar",
             "arrange_machine",
             "draw_machine",
+            "draw_flags",
             "draw_railroad",
             "draw_tikz",
             "construction_film",
@@ -172,7 +182,6 @@ _SHARES: Mapping[str, Share] = {
             "check_exercise",
             "suggest_examples",
             "make_exercise",
-            "audit_engines",
             "results_rows",
             "results_plot",
             "results_csv",
@@ -180,9 +189,19 @@ _SHARES: Mapping[str, Share] = {
         HEAVY,
     ),
     **dict.fromkeys(
-        ("read_prompt", "turn", "take_token", "find_tokens", "compared_run", "distribution"), MODEL
+        (
+            "read_prompt",
+            "read_text",
+            "turn",
+            "take_token",
+            "find_tokens",
+            "compared_run",
+            "distribution",
+        ),
+        MODEL,
     ),
     "open_results": READING,
+    "audit_engines": AUDIT,
 }
 
 #: A component's script: passes itself to the page's script; the comment names Gradio's event.
@@ -244,7 +263,7 @@ def build(handlers: Handlers, *, behind_proxy: bool = False) -> gr.Blocks:
     def stream(lines: _Lines) -> Callable[[gr.EventData, gr.Request], Iterator[str]]:
         def streamed(event: gr.EventData, request: gr.Request) -> Iterator[str]:
             sent = event._data if isinstance(event._data, dict) else {}
-            yield from events.while_read(request.session_hash, lines(handlers, sent))
+            yield from events.while_read(request.session_hash, partial(lines, handlers, sent))
 
         return streamed
 

@@ -36,7 +36,7 @@ from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.streams import Record
 from workbench.base.resources import STATIC
 from workbench.grammar.export.registry import EXPORTS
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import FINISHING, Notation
 
 _IMPORT = re.compile(r'^import \{([^{}]*)\} from "\./([a-z-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
@@ -87,7 +87,8 @@ def _notations() -> str:
                 "name": one,
                 "label": one.label,
                 "suffix": one.suffix,
-                "styles": one.styles,
+                "choices": one.choices,
+                "finish": one in FINISHING,
                 "rules": one.reader is not None,
                 "written": one in EXPORTS,
             }

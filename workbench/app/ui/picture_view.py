@@ -1,22 +1,16 @@
-"""Answers about pictures: states and edges, the drawing of a machine, parse trees.
+"""Answers about pictures: edges, a search for states, the drawing of a machine, parse trees.
 
-Answers about one state or one edge of a picture, and a search for states.
-
-The answer for a state has what may be read in it, a short text that leads to it, and its places in
-the grammar; the answer for an edge has all its tokens. A search finds states by number, rule or
-label, also outside the part that is drawn.
+The answer for an edge has all its tokens. A search finds states by number, rule or label, also
+outside the part that is drawn.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
-from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.analysis.run_tracing import PicturedMachine
-from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.pictures import View, box_of, leaving_edges, sentence
 from workbench.app.ui.requests import (
@@ -28,11 +22,8 @@ from workbench.app.ui.requests import (
     text_in,
 )
 from workbench.app.ui.streams import Record
-from workbench.automata.code_points import describe
 from workbench.automata.drawn_machine import state_sets
-from workbench.automata.lazy_dfa import LazyDfa
-from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten, visible
 from workbench.constraint.labels import label_vocabulary
@@ -42,23 +33,15 @@ from workbench.drawing.parse_tree import ShownNode, TreePicture, counted, draw_t
 from workbench.drawing.reductions import calm, fold_counts
 from workbench.drawing.render import arranged
 from workbench.drawing.views import Box
-from workbench.grammar.label_encoding import encode_labels, plain_text, show_labels, written_text
-from workbench.pushdown.runner import Runner
+from workbench.grammar.label_encoding import show_labels, written_text
 from workbench.syntax.machine_text import DrawnMachine, from_jflap, read_machine
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: States that a search returns.
 _MAX_FOUND = 12
 
-#: Tokens of one edge that are sent, and of one state as examples.
+#: Tokens of one edge that are sent.
 _MAX_TOKENS = 2_000
-_MAX_EXAMPLES = 8
-
-#: States visited by the search for a text that leads to a state.
-_MAX_VISITED = 4_000
-
-#: Places in the grammar that are returned for a state.
-_MAX_PLACES = 4
 
 
 def find_states(handlers: Handlers, sent: Record) -> Record:
@@ -132,22 +115,23 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
 def about_edge(handlers: Handlers, sent: Record) -> Record:
     """All tokens of an edge of a machine over tokens."""
     try:
-        machine, drawn, _ = handlers.drawn(sent)
         if "parts" in sent:
-            tokens = _leaving(handlers, sent, drawn)
+            tokens = _leaving(handlers, sent)
         else:
+            machine, drawn, _ = handlers.drawn(sent)
             source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
-            tokens = _tokens(handlers, sent, machine, drawn, source, target)
+            tokens = tokens_between(handlers, sent, machine, drawn, source, target)
         return {"ok": True, "count": len(tokens), "tokens": tokens[:_MAX_TOKENS]}
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
         return {"ok": False, "count": 0, "tokens": [], "why": why}
 
 
-def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
+def _leaving(handlers: Handlers, sent: Record) -> list[str]:
     """The tokens of some of the edges that leave the current state."""
     view, vocabulary = View.of(sent), handlers.vocabulary_of(sent)
-    mask = None if vocabulary is not handlers.room.vocabulary() else handlers.run_mask(sent)
+    drawn, is_own = handlers.over_tokens(sent)
+    mask = None if is_own else handlers.run_mask(sent)
     leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
     wanted = sent["parts"]
     if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
@@ -160,9 +144,10 @@ def _leaving(handlers: Handlers, sent: Record, drawn: Drawn) -> list[str]:
     return [_token(vocabulary, token_id) for token_id in dict.fromkeys(kept)]
 
 
-def _tokens(
+def tokens_between(
     handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn, source: str, target: str
 ) -> list[str]:
+    """The tokens of the edges between two states, or with an empty target of all that leave one."""
     tokens = getattr(drawn.parts, "tokens", None)
     if machine not in OVER_TOKENS or tokens is None:
         return []
@@ -176,110 +161,6 @@ def _token(vocabulary: Vocabulary, token_id: TokenId) -> str:
     read = label_vocabulary(vocabulary).label_of(token_id)
     assert read is not None, "ids after the last token are label codes"
     return f"⟨{read.label.name}: {len(read.mask):,} tokens⟩"
-
-
-def about_state(handlers: Handlers, sent: Record) -> Record:
-    """What may be read in a state, a text that leads to it, and its places in the grammar."""
-    try:
-        state = text_in(sent, "state", 40)
-        machine, drawn, _ = handlers.drawn(sent)
-        compiled = handlers.compiled(TextRequest.of(sent))
-        answer: Record = {"ok": True, "state": state, "reads": "", "reached": None, "places": []}
-        if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
-            listed = _tokens(handlers, sent, machine, drawn, state, "")
-            answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
-        answer["number"] = drawn.numbers.get(state, state)
-        if drawn.followed is not None and state.isdigit():
-            answer |= _reached(compiled, drawn.followed, int(state))
-        return answer
-    except (WorkbenchError, ValueError, IndexError) as error:
-        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
-        return {"ok": False, "why": why}
-
-
-def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
-    """A short text that leads to a state, and what may be read after it."""
-    text = _text_to(compiled, followed, state)
-    if text is None:
-        return {}
-    answer: Record = {"reached": visible(show_labels(text))}
-    try:
-        reached = SourceRecognizer.shared(compiled.readable()).after(plain_text(text))
-    except LimitError:
-        return answer
-    if reached is None:
-        return answer
-    answer["may_end"] = reached.may_end
-    answer["reads"] = describe(reached.reads) if reached.reads else ""
-    answer["places"] = [_place(compiled, place.span) for place in reached.pieces[:_MAX_PLACES]]
-    return answer
-
-
-def _place(compiled: Compiled, span: Span) -> Record:
-    written = compiled.text[span.start : span.end]
-    return {"start": span.start, "end": span.end, "what": written[:40]}
-
-
-def _text_to(compiled: Compiled, followed: PicturedMachine, state: int) -> bytes | None:
-    """A shortest text that leads the machine to a state; None if the search reaches its limit."""
-    characters = compiled.characters
-    grammar = compiled.readable()
-    if followed is PicturedMachine.CHARACTERS:
-        assert characters is not None, "the machine was drawn"
-        return _shortest(_Automaton(characters), state)
-    pictured = encode_labels(grammar)
-    network = pictured.network if followed is PicturedMachine.NETWORK else pictured.rules
-    return _shortest(_Configurations(Runner(network, grammar.limits)), state)
-
-
-class _Automaton:
-    """A character automaton for the search of ``_shortest``."""
-
-    def __init__(self, machine: Dfa | LazyDfa) -> None:
-        self.initial = machine.initial
-        self.classes = machine.classes
-        self.step = machine.step
-
-    def shows(self, here: int, state: int) -> bool:
-        return here == state
-
-
-class _Configurations:
-    """A network of rules for the same search: one state has several configurations."""
-
-    def __init__(self, runner: Runner) -> None:
-        self.initial = runner.initial
-        self.classes = runner.classes
-        self.step = runner.step
-        self._runner = runner
-
-    def shows(self, here: int, state: int) -> bool:
-        # the first state of a called rule has no separate configuration: look at the callers
-        openings = self._runner.network.openings
-        configurations = self._runner.configurations(here)
-        return any(inner == state for at, _ in configurations for inner, _ in openings(at))
-
-
-def _shortest(machine: _Automaton | _Configurations, state: int) -> bytes | None:
-    """Breadth-first search with one byte of each class, a readable one if possible."""
-    bytes_of: dict[int, int] = {}
-    for byte in (*range(0x61, 0x7B), *range(0x30, 0x3A), *range(0x20, 0x7F), *range(256)):
-        bytes_of.setdefault(int(machine.classes[byte]), byte)
-    found: dict[int, bytes] = {machine.initial: b""}
-    waiting = deque([machine.initial])
-    while waiting and len(found) < _MAX_VISITED:
-        here = waiting.popleft()
-        if machine.shows(here, state):
-            return found[here]
-        for byte in bytes_of.values():
-            try:
-                there = machine.step(here, byte)
-            except LimitError:
-                continue
-            if there != DEAD and there not in found:
-                found[there] = found[here] + bytes([byte])
-                waiting.append(there)
-    return None
 
 
 # -- drawn machines -------------------------------------------------------------------------------

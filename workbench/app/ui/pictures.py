@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.requests import bytes_in, number_in, text_in
+from workbench.app.ui.requests import bytes_in, number_in, text_in, texts_in
 from workbench.app.ui.streams import Record
-from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import TokenMask
 from workbench.drawing.connectors import relabelled
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
-from workbench.drawing.edge_labels import ESCAPES_NOTE, fold_escapes, shows_escapes
+from workbench.drawing.edge_labels import ESCAPES_NOTE, shows_escapes
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
-from workbench.drawing.reductions import collapse_chains, fold_counts, merge_parallel, nearest
+from workbench.drawing.reductions import merge_parallel
 from workbench.drawing.render import renderer
-from workbench.drawing.token_map import CONTROLS, fan, over_lanes
+from workbench.drawing.token_map import flags_of
 from workbench.drawing.views import (
     Box,
     Drawing,
     Level,
-    Opening,
     by_graphviz,
+    by_lanes,
     draw_machine,
     draw_rules,
-    lanes_of,
-    shown_at,
+    machine_graph,
+    rules_graph,
 )
 
 #: The tab that lists a machine instead of drawing it.
@@ -43,14 +43,11 @@ _MAX_LISTED_STATES = 120
 #: The tab that shows the tokens of the current state over the machine.
 TOGETHER = "together"
 
-#: The most states of a machine over tokens that is drawn whole, if that is legible.
-_MAX_WHOLE_STATES = 14
+#: The most states of a machine over tokens that is drawn.
+_MAX_WHOLE_STATES = 40
 
-#: How much tokens over a small machine are enlarged; few steps, so that it seldom changes in a run.
-_SCALES = (1.4, 1.2)
-
-#: The nodes of a rule that is drawn in part below the token edges: the most that fit.
-_PART_SIZES = (60, 40, 26, 18, 12, 8, 6)
+#: What shows the tokens of a machine that is too large to be drawn.
+_OVER = "the tab Together shows the tokens of each state over the machine"
 
 #: The most states a reader can request, and the bounds of a box, in pixels.
 _MAX_SHOWN_STATES = 120
@@ -73,9 +70,11 @@ class View:
     size: int = 0
     #: Whether chains are folded; None lets the layout choose.
     chains: bool | None = None
+    #: States of chains that are not folded.
+    unfolded: frozenset[str] = frozenset()
     level: Level = Level.STATES
-    #: Whether the tokens of the current state are drawn over a whole machine.
-    over: bool = False
+    #: Whether there is room for flags with the tokens of the current state.
+    flags: bool = False
 
     @staticmethod
     def of(sent: Record) -> View:
@@ -92,6 +91,7 @@ class View:
             box_of(sent),
             int(number_in(sent, "size", 0, 0, _MAX_SHOWN_STATES)),
             chains if isinstance(chains, bool) else None,
+            frozenset(texts_in(sent.get("unfolded_states", []), "state", _MAX_SHOWN_STATES, 40)),
             Level(wanted) if wanted in list(Level) else Level.STATES,
             text_in(sent, "tab", 40) == TOGETHER,
         )
@@ -109,35 +109,16 @@ def box_of(sent: Record) -> Box:
     return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
-def picture(
-    drawn: Drawn,
-    under: Drawn,
-    machine: Machine,
-    view: View,
-    *,
-    own: bool,
-    mask: TokenMask | None = None,
-) -> Record:
+def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
     """A machine, or the part of it around a state, as SVG with the data of states and edges.
 
-    ``under`` is the machine over characters, or the rules, below a machine over tokens. ``own`` is
-    true if its tokens are not the model's. ``mask`` is that of a run that allows fewer tokens than
-    the grammar in the current state.
+    ``own`` is true if it has tokens that are not the model's.
 
-    Raises: LimitError where no layout ends in time.
+    Raises: LimitError where no layout ends in time; WorkbenchError for a machine over tokens that
+            is too large to be drawn.
     """
     centre = drawn.names.get(view.centre, view.centre)
-    parts: Record = {}
-    if machine is Machine.TOKENS:
-        drawing, parts = _tokens(drawn, under, view, None if own else mask)
-    elif machine in (Machine.RULES, Machine.STACK):
-        drawing = draw_rules(
-            drawn.graph, view.box, renderer(), centre, level=view.level, folded=view.chains
-        )
-    else:
-        drawing = draw_machine(
-            drawn.parts, view.box, renderer(), centre, folded=view.chains, size=view.size
-        )
+    drawing = _drawing(drawn, machine, view, centre)
     graph = drawing.graph
     count = _shown(graph, drawn.parts.states)
     if machine in (Machine.RULES, Machine.STACK) and view.level is Level.CALLS:
@@ -157,81 +138,97 @@ def picture(
         "legible": drawing.legible,
         "note": f"over the figure's own tokens · {note}".rstrip(" ·") if own else note,
         "where": where,
-        "folded": _folded(graph),
         "rules": _first_states(drawn, machine),
         "follow": None if own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
-        **parts,
     }
 
 
-def _tokens(
-    drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None
-) -> tuple[Drawing, Record]:
-    """The machine over tokens: whole if that is legible, else the edges of one state."""
-    if not view.over and 0 < drawn.parts.states <= _MAX_WHOLE_STATES:
-        whole = _whole(drawn, view)
-        if whole is not None:
-            return whole, {}
-    leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
-    state, edges = leaving.state, list(leaving.edges)
-    if under.followed is PicturedMachine.RULES:
-        state = under.names.get(state, state)
-        edges = [replace(edge, target=under.names.get(edge.target, edge.target)) for edge in edges]
-    width, height = view.box.width - 16, view.box.height - 12
-    drawn_tokens = None
-    tried = []
-    for graph in _base(under, state, {edge.target for edge in edges}):
-        tried.append(graph)
-        here = shown_at(graph, state) or state
-        drawn_tokens = over_lanes(graph, edges, here, width, height)
-        if drawn_tokens is not None:
-            break
-    else:
-        graph = tried[0 if graph.clusters else -1]  # of rules, a part may lack states
-        here = shown_at(graph, state) or state
-        drawn_tokens = fan(graph, edges, here, width, height)
-    fits = min((width - CONTROLS) / drawn_tokens.width, height / drawn_tokens.height)
-    scale = next((one for one in _SCALES if one <= fits), 1.0)
-    opening = Opening(
-        -(view.box.width / scale - drawn_tokens.width) / 2,
-        -(view.box.height / scale - drawn_tokens.height) / 2,
-        scale,
-        drawn_tokens.height,
+def _drawing(drawn: Drawn, machine: Machine, view: View, centre: str) -> Drawing:
+    if machine is Machine.TOKENS:
+        return _whole(drawn, view)
+    if machine in (Machine.RULES, Machine.STACK):
+        return draw_rules(
+            drawn.graph,
+            view.box,
+            renderer(),
+            centre,
+            level=view.level,
+            folded=view.chains,
+            unfolded=view.unfolded,
+            flags=view.flags,
+        )
+    return draw_machine(
+        drawn.parts,
+        view.box,
+        renderer(),
+        centre,
+        folded=view.chains,
+        unfolded=view.unfolded,
+        size=view.size,
+        flags=view.flags,
     )
-    count = sum(edge.count for edge in edges)
+
+
+def flags(drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None) -> Record:
+    """The tokens that may follow in a state, as flags over the picture of ``under``.
+
+    ``drawn`` is the machine over tokens. ``mask`` is that of a run that allows fewer tokens than
+    the grammar in the current state.
+
+    Raises: LimitError; WorkbenchError where no accepted text begins with ``view.so_far``.
+    """
+    names = under.names if under.followed is PicturedMachine.RULES else {}
+    leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
+    edges = [replace(edge, target=names.get(edge.target, edge.target)) for edge in leaving.edges]
+    count = _tokens_of(leaving)
     note = f"{count_of(count, 'token')} may follow"
     if mask is not None:
-        every = leaving_edges(drawn, view.centre, view.so_far).edges
-        total = sum(edge.count for edge in every)
+        total = _tokens_of(leaving_edges(drawn, view.centre, view.so_far))
         if count < total:
-            words = count_of(total, "token")
-            note = f"this run allows {count:,} of the grammar's {words}"
-    elif not edges and not any(
-        n.id == here and "final" in n.kinds for n in drawn_tokens.graph.nodes
-    ):
-        note = "no token ends in this state"
-    drawing = Drawing(drawn_tokens.graph, drawn_tokens.svg, opening, note=drawn_tokens.note)
-    return drawing, {
+            note = f"this run allows {count:,} of the grammar's {count_of(total, 'token')}"
+    return {
+        "ok": True,
         "count": note,
-        "centre": state,
-        "partial": True,
-        "current": state,
-        "names": dict(under.names),
-        "parts": {str(edge): list(numbers) for edge, numbers in drawn_tokens.parts.items()},
-        "landings": {
-            str(edge): [under.names.get(end, end) for end in _ends(leaving, numbers)]
-            for edge, numbers in drawn_tokens.parts.items()
-        },
+        "state": names.get(leaving.state, leaving.state),
+        "flags": [
+            {
+                "anchor": flag.anchor,
+                "place": flag.place,
+                "inside": flag.inside,
+                "tokens": flag.tokens,
+                "segments": [
+                    {
+                        "text": segment.text,
+                        "parts": list(segment.parts),
+                        "ends": list(dict.fromkeys(edges[each].target for each in segment.parts)),
+                        "edge": _edge(segment.edge),
+                    }
+                    for segment in flag.segments
+                ],
+            }
+            for flag in flags_of(_base(under, view), edges)
+        ],
     }
 
 
-def _ends(leaving: Leaving, numbers: Sequence[int]) -> list[str]:
-    """The states in which the tokens of some edges end, each once."""
-    return list(dict.fromkeys(leaving.edges[number].target for number in numbers))
+def _tokens_of(leaving: Leaving) -> int:
+    """The number of tokens of a state's edges."""
+    if any(leaving.tokens):
+        return sum(map(len, leaving.tokens))
+    # without a stack, each edge for pieces of characters has all pieces that the state reads
+    pieces = max((edge.count for edge in leaving.edges if "bytes" in edge.kinds), default=0)
+    return pieces + sum(edge.count for edge in leaving.edges if "bytes" not in edge.kinds)
+
+
+def _base(under: Drawn, view: View) -> Graph:
+    """The graph of the picture over which flags are drawn."""
+    if under.followed is PicturedMachine.RULES:
+        return rules_graph(under.graph, folded=view.chains, unfolded=view.unfolded)
+    return machine_graph(under.parts, view.centre, folded=view.chains, unfolded=view.unfolded)
 
 
 def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:
@@ -241,49 +238,23 @@ def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:
     return {node.cluster: node.id for node in drawn.graph.nodes if "rule" in node.kinds}
 
 
-def _folded(graph: Graph) -> list[str]:
-    """The states inside folded chains; the page requests the chain unfolded if a run is in it."""
-    return [
-        step.target
-        for edge in graph.edges
-        if edge.source != edge.target
-        for chain in edge.chains
-        for step in chain[:-1]
-    ]
+def _whole(drawn: Drawn, view: View) -> Drawing:
+    """The whole machine over tokens, the tokens between two states as one edge.
 
-
-def _whole(drawn: Drawn, view: View) -> Drawing | None:
-    """The whole machine over tokens; None if it is not legible."""
-    try:
-        graph = merge_parallel(drawn.graph)
-    except LimitError:
-        return None
+    Raises: LimitError; WorkbenchError if it is too large to be drawn.
+    """
+    if not 0 < drawn.parts.states <= _MAX_WHOLE_STATES:
+        count = f"{drawn.parts.states:,}" if drawn.parts.states else "too many"
+        raise WorkbenchError(f"the machine over tokens has {count} states", _OVER)
     if isinstance(drawn.parts, RuleTokens) and not drawn.parts.as_written:
-        return None
+        raise WorkbenchError("the machine over tokens has other states than the rules", _OVER)
+    graph = merge_parallel(drawn.graph)
     nodes = tuple(relabelled(node, drawn.numbers) for node in graph.nodes)
-    return by_graphviz(replace(graph, nodes=nodes), view.box, renderer())
-
-
-def _base(under: Drawn, state: str, landings: set[str]) -> Iterator[Graph]:
-    """The graphs that may be drawn below the token edges, the most detailed first."""
-    if under.followed is PicturedMachine.RULES:
-        rules = lanes_of(under.graph, state)
-        yield rules
-        for count in _PART_SIZES:  # the rule is higher than the box: its part around the state
-            part = nearest(rules, shown_at(rules, state), count)
-            if all(end in part.where for end in landings):
-                yield part
-        return
-    part = fold_escapes(under.parts.around(state, _MAX_SHOWN_STATES), {state})
-    plain = merge_parallel(part)
-    keep = {state, *landings}
-    if len(plain.nodes) <= 2 * _MAX_WHOLE_STATES:
-        yield plain
-    small = collapse_chains(fold_counts(part), keep=keep)
-    if len(small.nodes) < len(plain.nodes) or len(plain.nodes) > 2 * _MAX_WHOLE_STATES:
-        yield small
-    near = keep & {node.id for node in small.nodes} | {state}
-    yield nearest(small, state, max(8, len(near) + 2)) if state in small.where else small
+    graph = replace(graph, nodes=nodes)
+    drawing = by_graphviz(graph, view.box, renderer()) or by_lanes(graph, view.box, view.centre)
+    if not drawing.legible:
+        raise WorkbenchError("the labels of the machine over tokens are too wide", _OVER)
+    return drawing
 
 
 def leaving_edges(

@@ -5,7 +5,8 @@ page; the answers that a card would request from the server are in the file. It 
 nothing; its content security policy forbids both.
 
 ``python -m workbench.app.ui.replay`` records all examples of the groups in ``GROUPS``, each into
-``grammars/NAME.trace.ndjson``; with names it records those. Run it again after a change of the
+``grammars/NAME.trace.ndjson``; with names it records those. It also records the comparison with
+which the view *Compare* opens. Run it again after a change of the
 embedded model, of a grammar or prompt, or of the numbering of states; the tests compare the files.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,8 +25,10 @@ from functools import cache, partial
 from typing import Any
 
 from workbench import __version__
+from workbench.analysis.problems import Diagnosis
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
-from workbench.app.pipeline import Compiled, Pipeline
+from workbench.app.pipeline import Compiled, Options, Pipeline
+from workbench.app.ui.compare_opening import RECORDED, recorded_comparison
 from workbench.app.ui.explain_view import or_too_late, reasons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
@@ -42,7 +46,7 @@ from workbench.decoding.trace import Trace
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import FINISHING, Notation, options_in
 from workbench.vocabulary.vocabulary import TokenId
 
 #: Replaced by the recording in the page.
@@ -51,7 +55,7 @@ MARK = "@@recording@@"
 #: Style sheets of cards that a replay does not have.
 _LEFT_OUT = frozenset({"takeaway.css", "learn.css", "compare.css"})
 
-#: The machines whose pictures are in the file, besides the tokens at each step.
+#: The machines whose pictures are in the file, besides that of the tab Together.
 _MACHINES = (Machine.CHARACTERS, Machine.TOKENS, Machine.STACK, Machine.RULES)
 
 #: Pictures in the file at most, of steps of the run and of parts of a large machine.
@@ -63,6 +67,9 @@ _PICTURE_SECONDS, _REASON_SECONDS = 10.0, 2.0
 
 #: Tokens of a run at most.
 _MAX_TOKENS = 2_000
+
+#: Characters of a recording that are written as ``\\u003c`` is.
+_ESCAPED = re.compile("[<\ud800-\udfff]")
 
 
 @cache
@@ -99,8 +106,8 @@ def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Re
     """
     recording = {"about": about, "steps": steps, "end": end, **drawn}
     data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
-    # only < can end a script element, and JSON can escape it
-    return replay_shell().replace(MARK, data.replace("<", "\\u003c"))
+    # only < can end a script element, and half a surrogate pair has no UTF-8; JSON can escape both
+    return replay_shell().replace(MARK, _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", data))
 
 
 class _OneGrammar(Pipeline):
@@ -109,7 +116,7 @@ class _OneGrammar(Pipeline):
     def __init__(self, grammar: Grammar) -> None:
         super().__init__(grammar.limits)
         self._compiled = Compiled(
-            grammar.source.text, grammar.notation, grammar.limits, grammar, (), []
+            grammar.source.text, grammar.notation, grammar.limits, grammar, Diagnosis(), []
         )
 
     def compile(
@@ -117,7 +124,7 @@ class _OneGrammar(Pipeline):
         text: str,
         notation: Notation,
         start: str = "",
-        style: str = "",
+        options: Options = (),
         hole: tuple[str, str] | None = None,
     ) -> Compiled:
         return self._compiled
@@ -127,10 +134,16 @@ def replay_of(
     trace: Trace, grammar: Grammar, constraint: Constraint, prompt: str, title: str
 ) -> str:
     """The replay of a run of the library, which needs no text that can be read again."""
+    grammar = grammar.for_generation
     pipeline = _OneGrammar(grammar)
     room = ModelRoom(constraint.vocabulary.name, load_vocabulary=lambda _: constraint.vocabulary)
     handlers = Handlers(room, pipeline)
-    sent = {"text": grammar.source.text, "notation": str(grammar.notation), "start": grammar.start}
+    sent = {
+        "text": grammar.source.text,
+        "notation": str(grammar.notation),
+        "start": grammar.start,
+        "options": options_in(grammar.options, grammar.notation),
+    }
     compiled = handlers.compiled(TextRequest.of(sent))
     follower = compiled.follower()
     steps = [record_of(step, constraint, compiled, follower) for step in trace.steps]
@@ -179,9 +192,10 @@ def drawn(
 ) -> Record:
     """The answers that a page would request while a reader views a run.
 
-    ``pictures``: the pictures of each tab. Those of the tokens at a step have ``of``: the texts
-    before their steps in hexadecimal digits, or the states if the grammar needs no stack; where
-    the run has its own ``masks``, the numbers of tokens before their steps, as ``after 3``.
+    ``pictures``: the pictures of each tab. ``flags``: the tokens that may follow at each step; they
+    have ``of``: the texts before their steps in hexadecimal digits, or the states if the grammar
+    needs no stack; where the run has its own ``masks``, the numbers of tokens before their steps,
+    as ``after 3``.
     ``narrows``: whether it has. ``reasons``: for each token, why the tokens the model preferred
     there are forbidden.
 
@@ -192,12 +206,14 @@ def drawn(
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     moments = _moments(compiled, (token for token, _ in taken))
     until = time.monotonic() + _PICTURE_SECONDS
-    pictures = {TOGETHER: _of_steps(handlers, {**sent, "tab": TOGETHER}, moments, until, masks)}
-    for machine in _MACHINES:
-        request = {**sent, "tab": str(machine), "centre": ""}
-        pictures[str(machine)] = _parts(handlers, request, moments, until)
+    flags = _flags(handlers, {**sent, "tab": TOGETHER}, moments, until, masks)
+    pictures = {
+        tab: _parts(handlers, {**sent, "tab": tab, "centre": ""}, moments, until)
+        for tab in (TOGETHER, *map(str, _MACHINES))
+    }
     return {
         "pictures": {tab: found for tab, found in pictures.items() if found},
+        "flags": flags,
         "narrows": masks is not None,
         "reasons": list(_reasons(compiled.grammar, taken, sent)),
     }
@@ -232,15 +248,15 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], sent: Record) -> Iterator
         so_far += token or b""
 
 
-def _of_steps(
+def _flags(
     handlers: Handlers,
     request: Record,
     moments: Sequence[_Moment],
     until: float,
     masks: Masks | None,
 ) -> list[Record]:
-    """The tokens that may follow at each step; one picture for steps that look equal."""
-    pictures: dict[str, Record] = {}
+    """The tokens that may follow at each step; one record for steps that look equal."""
+    records: dict[str, Record] = {}
     seen: set[str] = set()
     nests = bool(handlers.compiled(TextRequest.of(request)).missing(Machine.CHARACTERS))
     order = [*enumerate(moments)]
@@ -250,23 +266,22 @@ def _of_steps(
         key = f"after {count}" if masks else so_far if nests else state
         if state is None or key is None or key in seen:
             continue
-        if len(pictures) == MAX_PICTURES or time.monotonic() > until:
+        if len(records) == MAX_PICTURES or time.monotonic() > until:
             break
         mask = None if masks is None else masks(count)
-        picture = _draw(handlers, {**request, "centre": state, "so_far": so_far}, mask)
-        if picture is not None:
-            key = key if masks or nests else picture["current"]
-            pictures.setdefault(json.dumps(picture), {**picture, "of": []})["of"].append(key)
+        record = handlers.flags({**request, "centre": state, "so_far": so_far}, mask)
+        if record.get("ok"):
+            records.setdefault(json.dumps(record), {**record, "of": []})["of"].append(key)
             seen.add(key)
-    return list(pictures.values())
+    return list(records.values())
 
 
 def _parts(
     handlers: Handlers, request: Record, moments: Iterable[_Moment], until: float
 ) -> list[Record]:
-    """A machine as the parts the run visits; empty if its pictures belong to single steps."""
+    """A machine as the parts the run visits."""
     first = _draw(handlers, request)
-    if first is None or "current" in first:
+    if first is None:
         return []
     parts = [first]
     followed = first["follow"] or ""
@@ -280,9 +295,9 @@ def _parts(
     return parts
 
 
-def _draw(handlers: Handlers, request: Record, mask: TokenMask | None = None) -> Record | None:
+def _draw(handlers: Handlers, request: Record) -> Record | None:
     """A picture without its opening view, which depends on the size of the window."""
-    picture = handlers.draw(request, mask)
+    picture = handlers.draw(request)
     if not picture.get("ok"):
         return None
     return {key: value for key, value in picture.items() if key != "opening"}
@@ -334,11 +349,6 @@ def taken_in(sent: object) -> list[Taken]:
 #: Every example of these groups has a recorded run.
 GROUPS = ("Start here", "Classics")
 
-#: Temperature and seed of examples for which the default ones generate a very short text.
-_SETTINGS = {"anbn": (1.0, 3), "palindrome": (1.5, 31), "arithmetic": (1.0, 42)}
-_DEFAULT_SETTINGS = (0.7, 1)
-
-
 #: Settings in the head of a recorded run.
 _HEAD_SETTINGS = ("temperature", "seed", "max_tokens", "small_tokens")
 
@@ -346,14 +356,14 @@ _HEAD_SETTINGS = ("temperature", "seed", "max_tokens", "small_tokens")
 def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
     """The lines of a run of an example, as the page requests it.
 
-    Its head contains the settings, so that the page can run it again.
+    Its head contains the settings, so that the page can run it again, and what the model writes
+    with the same prompt and settings but without a mask.
 
     Raises: WorkbenchError for an unknown name, or where the run ends in an error.
     """
     if name not in handlers.gallery:
         raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
     example = handlers.gallery[name]
-    temperature, seed = _SETTINGS.get(name, _DEFAULT_SETTINGS)
     sent = {
         "run": "recorded",
         "text": example.text,
@@ -361,25 +371,45 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         "start": example.start,
         "prompt": example.prompt,
         "max_tokens": example.max_tokens,
-        "temperature": temperature,
-        "seed": seed,
+        "temperature": example.temperature,
+        "seed": example.seed,
         "small_tokens": example.small_tokens,
+        "finish": example.notation in FINISHING and not example.monitor,
     }
+    for record in _whole_run(handlers, name, sent):
+        if record["k"] == "head":
+            record |= {key: sent[key] for key in _HEAD_SETTINGS}
+            record["alone"] = _alone(handlers, name, sent)
+        yield line(record)
+
+
+def _whole_run(handlers: Handlers, name: str, sent: Record) -> Iterator[Record]:
+    """The records of a run that does not end in an error."""
     for record in run_records(handlers, sent):
         if record["k"] == "error":
             raise WorkbenchError(f"{name}: {record['message']}", record["hint"])
-        if record["k"] == "head":
-            record |= {key: sent[key] for key in _HEAD_SETTINGS}
         if record["k"] != "status":
-            yield line(record)
+            yield record
+
+
+def _alone(handlers: Handlers, name: str, sent: Record) -> Record:
+    """The text of the same run without a mask, as ``wire.Alone``."""
+    free = {**sent, "constraint": "unconstrained", "small_tokens": False, "finish": False}
+    steps = [record for record in _whole_run(handlers, name, free) if record["k"] == "step"]
+    tokens = [step["token"] for step in steps if not step["token"].get("end")]
+    text = b"".join(_bytes(token) or b"" for token in tokens).decode("utf-8", "replace")
+    (verdict,) = handlers.check({**sent, "texts": [text]})["results"]
+    return {"tokens": tokens, "accepted": verdict["accepted"]}
 
 
 def main(names: list[str]) -> None:
-    """Record the named examples; without names, those of ``GROUPS``."""
+    """Record the named examples; without names, those of ``GROUPS`` and the comparison."""
     handlers = Handlers(ModelRoom())
     for name in names or to_record(handlers.gallery):
         lines = "".join(recorded_lines(handlers, name))
         (GRAMMARS / f"{name}.trace.ndjson").write_text(lines, "utf-8")
+    if not names:
+        RECORDED.write_text(recorded_comparison(handlers), "utf-8")
 
 
 def to_record(gallery: Gallery) -> list[str]:

@@ -8,17 +8,18 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import Any, cast
 
-from workbench.app.pipeline import Compiled
+from workbench.app.pipeline import Compiled, Options
 from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.constraint.compile import METHODS, CompileOptions, MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, contenders_named
-from workbench.decoding.model import LanguageModel, Message
+from workbench.decoding.model import LanguageModel, Message, context_of
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.monitors.monitor import MONITORS
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, check_options
+from workbench.schema.pydantic_models import is_pydantic_source
 from workbench.schema.schema_reader import Document, Node
 from workbench.syntax.machine_text import NAME, is_jflap
 from workbench.syntax.regex.parser import parse_regex
@@ -91,16 +92,31 @@ class TextRequest:
     text: str
     notation: Notation
     start: str = "start"
-    #: The layout of its texts, one of ``notation.styles``; empty for the default.
-    style: str = ""
+    #: The options of its notation that are not the defaults.
+    options: Options = ()
     #: The texts before and after a hole that is filled; None for whole texts.
     hole: tuple[str, str] | None = None
 
     @staticmethod
     def of(sent: _Sent) -> TextRequest:
         start = text_in(sent, "start", 200) or "start"
-        style = text_in(sent, "style", 40)
-        return TextRequest(text_in(sent, "text"), notation_in(sent), start, style, hole_in(sent))
+        notation = notation_in(sent)
+        options = notation_options_in(sent, notation)
+        return TextRequest(text_in(sent, "text"), notation, start, options, hole_in(sent))
+
+
+def notation_options_in(sent: _Sent, notation: Notation) -> Options:
+    """The options of a notation that are not the defaults.
+
+    Raises: WorkbenchError where they are malformed.
+    """
+    options = sent.get("options") or {}
+    if not isinstance(options, dict) or not all(
+        isinstance(value, str | bool) for value in options.values()
+    ):
+        raise WorkbenchError("expected options by name, each a text or a truth value")
+    check_options(notation, options)
+    return tuple(sorted(notation.non_defaults("", **options).items()))
 
 
 def hole_in(sent: _Sent) -> tuple[str, str] | None:
@@ -122,13 +138,17 @@ def tried_in(sent: _Sent) -> list[str]:
 
     Raises: WorkbenchError where they are not a list of texts.
     """
-    texts = sent.get("texts", [])
-    if not isinstance(texts, list):
+    return texts_in(sent.get("texts", []), "text to try", MAX_TRIED_TEXTS, MAX_TRIED_CHARACTERS)
+
+
+def texts_in(value: object, name: str, most: int, longest: int) -> list[str]:
+    """The first ``most`` texts of a list, each with at most ``longest`` characters.
+
+    Raises: WorkbenchError where it is no such list.
+    """
+    if not isinstance(value, list):
         raise WorkbenchError("expected a list of texts")
-    return [
-        text_in({"text to try": t}, "text to try", MAX_TRIED_CHARACTERS)
-        for t in texts[:MAX_TRIED_TEXTS]
-    ]
+    return [text_in({name: each}, name, longest) for each in value[:most]]
 
 
 def bytes_in(value: object) -> bytes:
@@ -288,6 +308,30 @@ def monitor_in(sent: _Sent) -> str:
 _EXACT = frozenset({"automaton", "composed", "unconstrained"})
 
 
+#: The bounds of a setting of sampling, where it is given.
+_SAMPLING_BOUNDS = {
+    "top_k": (1, 1_000_000),
+    "top_p": (0.001, 1),
+    "min_p": (0, 1),
+    "repetition_penalty": (0.1, 10),
+}
+
+
+def sampling_in(sent: _Sent, seed: int) -> Sampling:
+    """How tokens are drawn: the temperature, and the settings that are not null.
+
+    Raises: WorkbenchError where one is not a number.
+    """
+    others = {
+        name: number_in(sent, name, low, low, high)
+        for name, (low, high) in _SAMPLING_BOUNDS.items()
+        if sent.get(name) is not None
+    }
+    if "top_k" in others:
+        others["top_k"] = int(others["top_k"])
+    return Sampling.of({"temperature": number_in(sent, "temperature", 0.7, 0, 5), **others}, seed)
+
+
 @dataclass(frozen=True, slots=True)
 class RunRequest:
     """A requested generation."""
@@ -323,10 +367,7 @@ class RunRequest:
             run=text_in(sent, "run", 64),
             grammar=TextRequest.of(sent),
             prompt=text_in(sent, "prompt"),
-            sampling=Sampling(
-                temperature=number_in(sent, "temperature", 0.7, 0, 5),
-                seed=int(number_in(sent, "seed", 1, 0, 2**31 - 1)),
-            ),
+            sampling=sampling_in(sent, int(number_in(sent, "seed", 1, 0, 2**31 - 1))),
             max_tokens=int(number_in(sent, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
             method=method,
             prefix=prefix_in(sent),
@@ -335,7 +376,8 @@ class RunRequest:
             chat=chat_in(sent),
             draft=text_in(sent, "draft", MAX_NAME),
             reasoning=reasoning_in(sent),
-            finish=switch_in(sent, "finish"),
+            # without a mask a text may be cut: its end would be no choice of the model
+            finish=switch_in(sent, "finish") and method != "unconstrained",
             monitor=monitor_in(sent),
         )
 
@@ -394,12 +436,15 @@ class RunRequest:
 
 
 def room_left(model: LanguageModel, prompt: str, taken: int) -> int | None:
-    """The number of tokens until the model's context is full; None if it has no known limit."""
+    """The number of tokens until the model's context is full; None if it has no known limit.
+
+    Raises: ModelError for a prompt that is longer than the context.
+    """
     longest: int | None = getattr(model, "context_length", None)
     if longest is None:
         return None
     # the token taken last is never read
-    return max(0, longest + 1 - len(model.encode(prompt)) - taken)
+    return max(0, longest + 1 - len(context_of(model, prompt)) - taken)
 
 
 #: Limits of one comparison: the page has one model for all its visitors.
@@ -419,7 +464,8 @@ class CompareRequest:
     prompts: tuple[str, ...]
     contenders: tuple[Contender, ...]
     seeds: tuple[int, ...]
-    temperature: float
+    #: Its seed is replaced by each of ``seeds``.
+    sampling: Sampling
     max_tokens: int
     #: The messages before each prompt; None if the prompts are texts and no messages.
     chat: tuple[Message, ...] | None
@@ -434,7 +480,7 @@ class CompareRequest:
             prompts=_prompts_in(sent),
             contenders=_contenders_in(sent),
             seeds=tuple(range(first, first + count)),
-            temperature=number_in(sent, "temperature", 0.7, 0, 5),
+            sampling=sampling_in(sent, first),
             max_tokens=int(number_in(sent, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
             chat=chat_in(sent),
         )
@@ -541,7 +587,9 @@ def looks_like(text: str) -> tuple[Notation, ...]:
     if _JSON.match(text):
         return (Notation.STRUCTURAL_TAG if _TAG.search(text) else Notation.JSON_SCHEMA,)
     if _PYTHON.search(text):
-        return (Notation.DATACLASS,)
+        # a JSON Schema is the way for classes of Pydantic, as the problem says there
+        others = (Notation.JSON_SCHEMA,) if is_pydantic_source(text) else ()
+        return Notation.DATACLASS, *others
     if _RULE.search(text):
         return _rules_of(text)
     if is_jflap(text) or _MACHINE.search(text):

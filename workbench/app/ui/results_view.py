@@ -32,7 +32,7 @@ from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in,
 from workbench.app.ui.streams import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS, Limits
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, options_in
 from workbench.tasks.results import files_of
 from workbench.tasks.row_store import StoredRows
 
@@ -325,7 +325,7 @@ def _grammar_of(row: Record) -> Record | None:
         "text": text,
         "notation": notation,
         "start": str(row.get("start") or "start"),
-        "style": str(row.get("style") or ""),
+        "options": options_in(row, Notation(notation)),
         "prompt": prompt if len(prompt) <= MAX_TEXT_CHARACTERS else "",
     }
 

@@ -32,13 +32,20 @@ from workbench.app.ui.streams import (
     full_record,
     label_record,
     proper_record,
+    reading_record,
     searched_record,
     step_record,
     stop_record,
     token_record,
     turn_record,
 )
-from workbench.base.errors import ModelError, TokenNotAllowed, WorkbenchError
+from workbench.base.errors import (
+    EndedError,
+    LimitError,
+    ModelError,
+    TokenNotAllowed,
+    WorkbenchError,
+)
 from workbench.base.visible_text import shorten
 from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
@@ -52,8 +59,9 @@ from workbench.decoding.model import (
     TimedLogits,
     chatting,
 )
+from workbench.decoding.reading import Reading, read_tokens, tokens_after
 from workbench.decoding.retokenize import ImproperToken, first_improper
-from workbench.decoding.sampling import TokenDistribution, milliseconds_since
+from workbench.decoding.sampling import Stages, TokenDistribution, milliseconds_since
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason
@@ -121,6 +129,9 @@ def with_head(
             if handlers.closing.is_set() and batch[-1].get("words") == WORDS[StopReason.STOPPED]:
                 batch[-1]["words"] = "ended because the server was closed"
             yield batch
+    except EndedError:
+        if handlers.is_stopped(text_in(sent, "run", 64)):
+            yield [dict(ended_record(StopReason.STOPPED))]
     except WorkbenchError as error:
         yield [{"k": "error", "message": error.message, "hint": error.hint}]
     except Exception as error:
@@ -136,7 +147,8 @@ def with_head(
 
 
 def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
-    compiled = handlers.compiled(request.grammar)
+    with handlers.until_stopped(request.run):
+        compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = chatting(handlers.room.model(), request.chat, request.reply)
@@ -146,7 +158,8 @@ def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
         if not room.is_loaded:
             yield {"k": "status", "text": "loading the draft model…"}
         strategy = CoupledSpeculation(room.model())
-    constraint = _constraint(request, compiled, model)
+    with handlers.until_stopped(request.run):
+        constraint = _constraint(request, compiled, model)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.context), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
@@ -180,6 +193,7 @@ def _steps(
         stop=stop,
         strategy=strategy,
         session=session,
+        stages=not request.sampling.is_plain,
     )
 
     started = time.perf_counter()
@@ -217,7 +231,16 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
     Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
     """
     constraint = request.constraint(compiled, model.vocabulary)
-    return request.within_budget(constraint, compiled, model) if request.finish else constraint
+    if not request.finish:
+        return constraint
+    try:
+        return request.within_budget(constraint, compiled, model)
+    except LimitError as error:
+        hint = "clear 'must finish', and allow more tokens: the text may then be cut"
+        message = f"counting the tokens to the end of each text {error.message}"
+        raise LimitError(message, error.budget, hint) from None
+    except WorkbenchError as error:
+        raise WorkbenchError(error.message, f"{error.hint}, or clear 'must finish'") from None
 
 
 def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
@@ -256,14 +279,15 @@ def text_facts(
 
     The value and the verdict are those of the text after the free part.
     """
-    grammar = compiled.readable()
+    free = request.method == "unconstrained"
+    grammar = compiled.accepting if free else compiled.readable()
     facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = model.vocabulary.decode(taken)
     constraint = without_budget(constraint)
     if isinstance(constraint, Reasoning):
         text = constraint.answer_in(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
-    if request.method == "unconstrained" and reason is StopReason.ACCEPTED:
+    if free and reason is StopReason.ACCEPTED:
         good = grammar.check(text).accepted
         verdict = "accepts" if good else "rejects"
         facts |= {"good": good, "words": f"the model ended it; the grammar {verdict} the text"}
@@ -304,6 +328,49 @@ def take_token(handlers: Handlers, sent: Record) -> Record:
             return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
         step = here.take(found, token_in(sent))
         return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
+
+
+#: Tokens of a text that is read, at most.
+MAX_READ_TOKENS = 1_024
+
+
+@or_refusal
+def read_text(handlers: Handlers, sent: Record) -> Record:
+    """A given text as the steps of a run: each token before and after the mask.
+
+    The first refused token is marked, and those after it, which the model scores alone.
+    """
+    request = replace(RunRequest.of(sent), finish=False, prefix=())
+    text = text_in(sent, "read")
+    compiled = handlers.compiled(request.grammar)
+    model = chatting(handlers.room.model(), request.chat, request.reply)
+    constraint = _constraint(request, compiled, model)
+    context, ids = tokens_after(model, request.context, text)
+    if len(ids) > MAX_READ_TOKENS:
+        raise WorkbenchError(
+            f"the text has {len(ids):,} tokens; this page reads at most {MAX_READ_TOKENS:,}",
+            "read a part of it, or use workbench read",
+        )
+    with handlers.room.sessions.borrow(model, context) as session:
+        stages = not request.sampling.is_plain
+        reading = read_tokens(
+            session, constraint, context, ids, request.sampling, top=TOP, stages=stages
+        )
+    follower = following(compiled, constraint, ())
+    steps = list(_reading_records(reading, constraint, compiled, follower))
+    return {"ok": True, "model": model.name, "steps": steps, "end": reading_record(reading)}
+
+
+def _reading_records(
+    reading: Reading, constraint: Constraint, compiled: Compiled, follower: RunTracer
+) -> Iterator[Record]:
+    for step in reading.steps:
+        if reading.refused is None or step.index < reading.refused:
+            yield record_of(step, constraint, compiled, follower)
+            continue
+        place = follower.take(step.token)
+        record: Record = {**step_record(step, place, None, constraint.vocabulary)}
+        yield record | {"read": "refused" if step.index == reading.refused else "alone"}
 
 
 @or_refusal
@@ -406,8 +473,20 @@ class _RunPosition:
         mask_ms = milliseconds_since(started)
         if self.ended or not len(mask):
             return None
-        vocabulary, context = self.constraint.vocabulary, [*self.prompt, *self.taken]
-        return TokenDistribution.ask(self.session, context, vocabulary, self.state, mask, mask_ms)
+        vocabulary = self.constraint.vocabulary
+        return TokenDistribution.ask(
+            self.session, self.context, vocabulary, self.state, mask, mask_ms
+        )
+
+    @property
+    def context(self) -> list[TokenId]:
+        """The tokens of the prompt and those taken."""
+        return [*self.prompt, *self.taken]
+
+    def stages(self, found: TokenDistribution) -> Stages:
+        """The stages of sampling the next token; none if the mask is the only one."""
+        sampling = self.request.sampling
+        return () if sampling.is_plain else found.stages(sampling, self.context)
 
     def take(self, found: TokenDistribution, token_id: TokenId | None) -> Record:
         """Take a token (None: a sampled one) and advance.
@@ -416,14 +495,15 @@ class _RunPosition:
         """
         sampling, index = self.request.sampling, len(self.taken)
         if token_id is None:
-            token_id = found.drawn(sampling, index)
+            token_id = found.drawn(sampling, index, self.context)
         elif token_id not in found.mask:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
         started = time.perf_counter()
         self.ended = token_id in self.constraint.vocabulary.ends
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
-        step = found.taken(token_id, index, TOP, milliseconds_since(started))
+        advance_ms, stages = milliseconds_since(started), self.stages(found)
+        step = found.taken(token_id, index, TOP, advance_ms, stages=stages)
         self.taken.append(token_id)
         return record_of(step, self.constraint, self.compiled, self.follower)
 
@@ -433,7 +513,8 @@ class _RunPosition:
             return full_record()
         found = self.ask()
         if found is not None:
-            here = turn_record(found, len(self.taken), self.follower.take(b""), NEXT_TOP)
+            place, stages = self.follower.take(b""), self.stages(found)
+            here = turn_record(found, len(self.taken), place, NEXT_TOP, stages)
             more = budget_record(self.constraint, self.state)
             return {**here, **more, **free_record(self.constraint, self.state, None)}
         reason = StopReason.DEAD_END

@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
+from workbench.app.ui.model_registry import ModelRoom, ModelRooms, check_model, default_models
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.base.kernels import wait_until_compiled
 from workbench.constraint.compile import compile as compile_constraint
@@ -123,10 +123,10 @@ _NEEDS_MCP = "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout"
 def _started(
     settings: ServeSettings, room: ModelRoom | None, open_requests: set[RequestFacts]
 ) -> tuple[gr.Blocks, Handlers]:
-    _check_models(settings)
+    _check_options(settings)
     if settings.results is not None and not files_of(settings.results):
         raise WorkbenchError(
-            f"there is no file {str(settings.results)!r}", "name a file that --out has written"
+            f"there is no file {str(settings.results)!r}", "name a file written with --out"
         )
     # read by Gradio when it is imported: it sends nothing about this machine
     os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
@@ -264,7 +264,19 @@ def _file(name: str, kind: str, content: Callable[[], str]) -> Route:
     return Route(f"/{FILES}/{name}", answer)
 
 
-def _check_models(settings: ServeSettings) -> None:
+def check_models(settings: ServeSettings) -> None:
+    """Check that each model can be loaded, without reading its weights.
+
+    A Space does without: it opens also where the hub does not answer.
+
+    Raises: ModelError.
+    """
+    _check_options(settings)
+    for name in settings.models:
+        check_model(name, settings.revision)
+
+
+def _check_options(settings: ServeSettings) -> None:
     """Raise ModelError for settings with which no model can be loaded; torch is not needed."""
     check_device(settings.device)
     check_dtype(settings.dtype)
@@ -311,6 +323,7 @@ def _warm(handlers: Handlers) -> None:
         handlers.compile(first)
         for tab in ("together", "stack"):
             handlers.draw({**first, "tab": tab})
+        handlers.flags({**first, "tab": "together"})
     with suppress(WorkbenchError):  # the page says why a model cannot be loaded
         handlers.room.model()
     gc.collect()  # frozen objects are never collected

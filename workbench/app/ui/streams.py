@@ -21,14 +21,16 @@ from workbench.analysis.run_tracing import TracedToken
 from workbench.app.ui import wire
 from workbench.base import kernels
 from workbench.base.errors import ModelError
+from workbench.base.limits import current_budget, within
 from workbench.constraint.protocol import Constraint, State, TokenMask, reads_labels
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget, state_without_budget, without_budget
 from workbench.decoding.generate import run_together, shared_passes_of
 from workbench.decoding.model import ForwardPass, TimedLogits
+from workbench.decoding.reading import Reading
 from workbench.decoding.retokenize import ImproperToken
-from workbench.decoding.sampling import TokenDistribution, milliseconds_since
-from workbench.decoding.trace import Candidate, Step, StopReason, Trace
+from workbench.decoding.sampling import Stages, TokenDistribution, milliseconds_since
+from workbench.decoding.trace import Candidate, Step, StopReason, Trace, repetition
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 Item = TypeVar("Item")
@@ -148,6 +150,8 @@ class _Advancing(Generic[Item]):
 
     def __init__(self, work: Work[Item], waits_for: ForwardPass | None = None) -> None:
         self._work = work
+        #: The caller's, which may end the work.
+        self._budget = current_budget()
         #: None before work that may have no passes.
         self.waits_for = waits_for
         #: Whether the caller wants no further items.
@@ -162,7 +166,8 @@ class _Advancing(Generic[Item]):
         """Compute up to the next forward pass; False at the end."""
         try:
             while not self._left:
-                item = self._work.send(result)
+                with within(self._budget):
+                    item = self._work.send(result)
                 if isinstance(item, ForwardPass):
                     self.waits_for = item
                     return True
@@ -318,7 +323,19 @@ def step_record(
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
         "wanted": wanted,
         "may": wanted if same else [_candidate(one, vocabulary) for one in step.allowed],
+        **stages_record([name for name, _ in step.stages]),
+        **after_record([share for _, share in step.stages]),
     }
+
+
+def stages_record(names: Sequence[str]) -> wire.Staged:
+    """The names of the stages of sampling; nothing if they are not recorded."""
+    return {"stages": list(names)} if names else {}
+
+
+def after_record(shares: Sequence[float]) -> wire.AfterStages:
+    """A token's probability after every stage; nothing if they are not recorded."""
+    return {"after_stages": [float(f"{share:.4g}") for share in shares]} if shares else {}
 
 
 def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
@@ -350,10 +367,10 @@ def draft_record(step: Step, vocabulary: Vocabulary) -> Record:
 
 
 def turn_record(
-    turn: TokenDistribution, index: int, place: TracedToken, top: int
+    turn: TokenDistribution, index: int, place: TracedToken, top: int, stages: Stages = ()
 ) -> wire.PlainTurn:
     """The record of a token that is not chosen yet, with the fields known before the choice."""
-    wanted = turn.wanted(top)
+    wanted = turn.wanted(top, stages)
     return {
         "k": "turn",
         "i": index,
@@ -362,7 +379,8 @@ def turn_record(
         **_position(place),
         "ms": _times(turn.model_ms, turn.mask_ms),
         "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
-        "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top)],
+        "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top, stages)],
+        **stages_record([name for name, _ in stages]),
     }
 
 
@@ -400,6 +418,7 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> wire.Candidate:
         "before": _rounded(candidate.probability),
         "after": _rounded(candidate.masked_probability),
         "ok": candidate.allowed,
+        **after_record(candidate.stages),
     }
 
 
@@ -414,11 +433,14 @@ def stop_record(trace: Trace, milliseconds: float) -> wire.Stop:
     """Why a run ended, and how fast it was."""
     assert trace.stop is not None
     seconds = max(milliseconds, 0.001) / 1000
-    return {
+    record: wire.Stop = {
         **ended_record(trace.stop),
         "rate": round(len(trace.steps) / seconds, 1),
         "perplexity": _finite(trace.perplexity),
     }
+    if repeats := repetition([step.token for step in trace.steps]):
+        record["repeats"] = repeats
+    return record
 
 
 def ended_record(reason: StopReason) -> wire.Stop:
@@ -431,6 +453,26 @@ def full_record() -> wire.Stop:
     """The end of a run whose model can read no further token."""
     words = "cut off: the model can read no more tokens"
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
+
+
+def reading_record(reading: Reading) -> wire.Stop:
+    """The end of a text that was read: whether the grammar accepts it."""
+    refused = reading.refused
+    if reading.accepted:
+        words = "the grammar accepts this text"
+    elif refused is None or reading.steps[refused].is_end:
+        words = "the text is not complete: the grammar needs more"
+    else:
+        words = f"token {refused + 1} is refused"
+        if refused + 1 < len(reading.steps):
+            words += "; the model alone scores the rest"
+    return {
+        "k": "stop",
+        "reason": "read",
+        "words": words,
+        "good": reading.accepted,
+        "perplexity": _finite(reading.perplexity),
+    }
 
 
 def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> wire.Improper | None:

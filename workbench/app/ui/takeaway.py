@@ -30,6 +30,7 @@ from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
 from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
 from workbench.decoding.model import ChatPrompts, Message
+from workbench.decoding.sampling import Sampling
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
@@ -37,7 +38,7 @@ from workbench.grammar.export.registry import PROGRAMS, constructor_call, export
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import FINISHING, Notation
 from workbench.pushdown.network import pda
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -55,7 +56,7 @@ def automaton(
     if machine is Machine.STACK:
         return machine_files.pda_record(pda(grammar.rules))
     if machine is Machine.CHARACTERS:
-        return machine_files.dfa_record(_finite(grammar))
+        return machine_files.dfa_record(_finite(grammar, machine))
     if vocabulary is None:
         raise WorkbenchError("expected a vocabulary for a machine over tokens")
     if machine is Machine.DETOKENIZER:
@@ -80,12 +81,15 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
     if machine is Machine.DETOKENIZER and vocabulary is not None:
         return detokenizer_att(vocabulary)
     if machine is Machine.CHARACTERS:
-        return dfa_att(_finite(grammar))
+        return dfa_att(_finite(grammar, machine))
     if machine is Machine.TOKENS and vocabulary is not None:
-        return token_fsa_att(compose(_finite(grammar), vocabulary, limits))
+        return token_fsa_att(compose(_finite(grammar, machine), vocabulary, limits))
     if machine is Machine.PROPER and vocabulary is not None:
         return token_fsa_att(_proper(grammar, vocabulary, limits))
-    raise _no_stack()
+    raise WorkbenchError(
+        f"expected a finite machine for this format, not {machine}",
+        "choose the format json, or a regular grammar and its machine characters or tokens",
+    )
 
 
 def _signed(
@@ -98,21 +102,18 @@ def _signed(
 
 
 def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
-    _finite(grammar)
+    _finite(grammar, Machine.PROPER)
     return spelt_properly(grammar, vocabulary, limits)
 
 
-def _finite(grammar: Grammar) -> Dfa:
+def _finite(grammar: Grammar, machine: Machine) -> Dfa:
     if grammar.dfa is None:
-        raise _no_stack()
+        raise WorkbenchError(
+            f"expected a regular grammar for this file of the machine {machine}; "
+            "this one is read with a stack",
+            "write its machine stack, rules or tokens, with the format json",
+        )
     return grammar.dfa
-
-
-def _no_stack() -> WorkbenchError:
-    return WorkbenchError(
-        "only the finite machines of a regular grammar have this format",
-        "choose characters, tokens, proper or the detokenizer, and a grammar without nesting",
-    )
 
 
 #: The default address of the page.
@@ -166,11 +167,11 @@ def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
     if name not in gallery:
         return ""
     example, grammar = gallery[name], run.grammar
-    same = (example.text.rstrip("\n"), example.notation, example.start, "") == (
+    same = (example.text.rstrip("\n"), example.notation, example.start, ()) == (
         grammar.text.rstrip("\n"),
         grammar.notation.value,
         grammar.start,
-        grammar.style,
+        grammar.options,
     )
     return name if same and (run.small_tokens or not example.small_tokens) else ""
 
@@ -183,16 +184,8 @@ def _grammar(wanted: Wanted) -> str:
 
 def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
     grammar = wanted.run.grammar
-    if grammar.notation is Notation.REGEX:
-        return f"wb.Grammar.from_regex({text})"
-    more = ""
-    if grammar.start != "start":
-        name = "root" if grammar.notation is Notation.GBNF else "start"
-        more = f", {name}={quoted(grammar.start)}"
-    if grammar.style:
-        name = "whitespace" if grammar.notation is Notation.JSON_SCHEMA else "style"
-        more = f", {name}={quoted(grammar.style)}"
-    return constructor_call(grammar.notation, text, more)
+    options = grammar.notation.non_defaults(grammar.start, **dict(grammar.options))
+    return constructor_call(grammar.notation, text, options)
 
 
 def _method(wanted: Wanted) -> str:
@@ -270,7 +263,7 @@ grammar = {_grammar(wanted)}
 model = wb.TransformersModel({quoted(wanted.model)})
 constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
 {_reasoning(wanted)}\
-sampling = wb.Sampling(temperature={sampling.temperature!r}, seed={sampling.seed})
+sampling = wb.Sampling({_settings(sampling)}, seed={sampling.seed})
 {draft}
 generation = wb.generate(model, constraint, {prompt}, sampling, max_tokens={run.max_tokens}{more})
 for step in generation:
@@ -295,11 +288,9 @@ def transformers(wanted: Wanted) -> str:
         draft = f"draft = AutoModelForCausalLM.from_pretrained({_directory(wanted.draft)})\n"
         drafted = "    assistant_model=draft,\n"
     greedy = sampling.temperature == 0
-    drawn = (
-        "do_sample=False"
-        if greedy
-        else f"do_sample=True, temperature={sampling.temperature!r}, top_k=0"
-    )
+    drawn = "do_sample=False" if greedy else f"do_sample=True, {_settings(sampling, top_k=0)}"
+    if greedy and sampling.penalizes:
+        drawn += f", repetition_penalty={sampling.repetition_penalty!r}"
     seed = "" if greedy else f"set_seed({sampling.seed})\n"
     if run.reply:
         return "# transformers' chat template cannot begin a reply with the text before the hole\n"
@@ -335,9 +326,20 @@ print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_t
 """
 
 
+def _settings(sampling: Sampling, **defaults: float) -> str:
+    """Code for the settings of a sampling but the seed, as arguments."""
+    found = sampling.as_record()
+    found = {**found, **defaults, **found}
+    return ", ".join(f"{name}={value!r}" for name, value in found.items())
+
+
 def _directory(model: str) -> str:
     """Code for the directory or hub id of a model."""
     return "str(BUILTIN_MODEL)" if model == BUILTIN else quoted(model)
+
+
+#: The options of the command line with another name than the notation's.
+_FLAGS = {"format": "formats"}
 
 
 def shell(wanted: Wanted) -> str:
@@ -359,23 +361,25 @@ def shell(wanted: Wanted) -> str:
         document = _document(grammar.text)
         if grammar.start != "start":
             words += ["--start", grammar.start]
-        if grammar.style:
-            words += ["--style", grammar.style]
+        for name, choice in grammar.options:
+            words += [f"--{_FLAGS.get(name, name)}", *[str(choice)] * (choice is not True)]
     words += ["--prompt", run.prompt]
     if hole is not None:
         words += ["--prefix", hole[0], "--suffix", hole[1], *["--no-finish"] * (not run.finish)]
     if run.chat is not None:
         words += ["--system", run.chat[0]["content"]] if run.chat else ["--chat"]
     words += ["--max-tokens", str(run.max_tokens)]
-    words += ["--temperature", repr(sampling.temperature), "--seed", str(sampling.seed)]
+    for setting, number in sampling.as_record().items():
+        words += [f"--{setting.replace('_', '-')}", repr(number)]
+    words += ["--seed", str(sampling.seed)]
     if run.method != "automaton":
         words += ["--method", run.method]
     for name, value in run.options.items():
         words += ["--option", f"{name}={value}"]
     if run.small_tokens:
         words.append("--small-tokens")
-    if run.finish and hole is None:
-        words.append("--finish")
+    if hole is None and run.finish != (grammar.notation in FINISHING):
+        words.append("--finish" if run.finish else "--no-finish")
     if run.monitor:
         words += ["--monitor", run.monitor]
     if part := run.reasoning:
@@ -400,13 +404,14 @@ def client(wanted: Wanted) -> str:
     run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
     more = {
         "start": "" if grammar.start == "start" else grammar.start,
-        "style": grammar.style,
         "constraint": "" if run.method == "automaton" else run.method,
         "model": "" if wanted.model == BUILTIN else wanted.model,
         "draft": wanted.draft,
         "monitor": run.monitor,
     }
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
+    if grammar.options:
+        others += f"    options={dict(grammar.options)!r},\n"
     if "k" in run.options:
         others += f"    lookahead={run.options['k']},\n"
     if run.small_tokens:
@@ -432,7 +437,7 @@ job = client.submit(
     notation={quoted(grammar.notation.value)},
     prompt=PROMPT,
     max_tokens={run.max_tokens},
-    temperature={sampling.temperature!r},
+    {_settings(sampling)},
     seed={sampling.seed},
 {others}\
     api_name="/generate",

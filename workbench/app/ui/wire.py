@@ -95,7 +95,19 @@ class DraftModels(TypedDict):
     drafts: list[DraftModel]
 
 
-class Candidate(Token):
+class AfterStages(TypedDict):
+    """A token's probability after every stage of sampling, where they are recorded."""
+
+    after_stages: NotRequired[list[float]]
+
+
+class Staged(TypedDict):
+    """The names of the stages of sampling in their order, where they are recorded."""
+
+    stages: NotRequired[list[str]]
+
+
+class Candidate(Token, AfterStages):
     """A token with its probability before the mask and after it; ``ok`` where it is allowed."""
 
     before: float
@@ -169,7 +181,7 @@ class Position(TypedDict):
     read_in: list[Span]
 
 
-class _Chances(Masked, Position):
+class _Chances(Masked, Position, Staged):
     i: int
     cut: bool
     ms: Times
@@ -200,7 +212,7 @@ class Turn(PlainTurn):
     budget: NotRequired[Budget]
 
 
-class UnlabelledStep(_Chances):
+class UnlabelledStep(_Chances, AfterStages):
     """A token of a run.
 
     ``p``, ``s`` and ``rank`` are the model's own, before the mask; ``pm``, ``sm`` and ``rankm``
@@ -225,12 +237,14 @@ class Step(UnlabelledStep):
 
     ``free`` is present in the free part of a reasoning model: what the grammar reads of the token,
     in hexadecimal digits; nothing until the closing marker. ``budget`` is that before the token.
+    ``read``, in a given text: the first refused token, and those that the model scores alone.
     """
 
     label: NotRequired[str]
     free: NotRequired[str]
     budget: NotRequired[Budget]
     draft: NotRequired[Token]
+    read: NotRequired[Literal["refused", "alone"]]
 
 
 class Improper(TypedDict):
@@ -250,8 +264,18 @@ class Stop(TypedDict):
     good: bool
     rate: NotRequired[float]
     perplexity: NotRequired[float | None]
+    #: Where the run fills up with white space or repeats itself.
+    repeats: NotRequired[str]
     proper: NotRequired[Improper | None]
     value: NotRequired[str]
+
+
+class Alone(TypedDict):
+    """What the model writes with the same prompt and settings but without a mask."""
+
+    tokens: list[Token]
+    #: Whether the grammar accepts the text.
+    accepted: bool
 
 
 class Head(TypedDict):
@@ -265,6 +289,11 @@ class Head(TypedDict):
     small_tokens: NotRequired[bool]
     finish: NotRequired[bool]
     monitor: NotRequired[str]
+    alone: NotRequired[Alone]
+    top_k: NotRequired[int]
+    top_p: NotRequired[float]
+    min_p: NotRequired[float]
+    repetition_penalty: NotRequired[float]
 
 
 class From(TypedDict):
@@ -311,6 +340,15 @@ class TakeAnswer(NextAnswer):
     """A token that was taken, and what may be next; no step where nothing may follow."""
 
     step: Step | None
+
+
+class ReadText(TypedDict):
+    """A given text as the steps of a run; ``end`` says whether the grammar accepts it."""
+
+    ok: Literal[True]
+    model: str
+    steps: list[Step]
+    end: Stop
 
 
 class SearchAnswer(TypedDict):
@@ -386,7 +424,8 @@ class Why(TypedDict):
 class Problem(Span):
     """A problem or a piece of advice.
 
-    ``fix`` is a text to put in place of the span, or of the one ``fix_at``.
+    ``fix`` is a text to put in place of the span, or of the one ``fix_at``. ``rule`` is the rule
+    that cannot be read because of the problem, and ``missing_rule`` a rule for an undefined name.
     """
 
     severity: str
@@ -396,6 +435,8 @@ class Problem(Span):
     column: int
     fix: str | None
     fix_at: NotRequired[Span]
+    rule: NotRequired[Span]
+    missing_rule: NotRequired[str]
 
 
 class Matches(TypedDict):
@@ -467,12 +508,18 @@ class Monitor(TypedDict):
 
 
 class Compiled(Empty):
-    """A grammar, or why the text is none; ``empty`` where there is no text."""
+    """A grammar, or why the text is none.
+
+    ``empty`` where there is no text, ``unfilled`` where its hole cannot be filled, ``drawable``
+    where some rules of a text that is no grammar can be drawn.
+    """
 
     ok: bool
     #: The monitors that fit the grammar; absent if none does.
     monitors: NotRequired[list[Monitor]]
     empty: NotRequired[bool]
+    unfilled: NotRequired[bool]
+    drawable: NotRequired[bool]
 
 
 class TestResult(TypedDict):

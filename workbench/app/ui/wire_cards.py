@@ -26,6 +26,7 @@ from workbench.app.ui.wire import (
     NextAnswer,
     OutlineAnswer,
     ReadPrompt,
+    ReadText,
     Reasons,
     Refusal,
     SampleAnswer,
@@ -38,6 +39,7 @@ from workbench.app.ui.wire import (
 from workbench.app.ui.wire_compare import (
     Audits,
     ComparedRun,
+    CompareOpening,
     Contenders,
     Distribution,
     OpenedResults,
@@ -54,6 +56,7 @@ from workbench.app.ui.wire_parts import (
     Edge,
     ExerciseList,
     ExerciseVerdict,
+    Flags,
     FoundStates,
     MadeExercise,
     MadeLink,
@@ -69,12 +72,11 @@ from workbench.app.ui.wire_parts import (
 
 
 class ExampleName(TypedDict):
-    """An example in the gallery; ``refused`` choices of its recorded run were forbidden."""
+    """An example in the gallery."""
 
     name: str
     title: str
     group: str
-    refused: int | None
 
 
 class Settings(TypedDict):
@@ -83,6 +85,9 @@ class Settings(TypedDict):
     small_tokens: bool
     #: The monitor that its runs have; empty for none.
     monitor: str
+    temperature: float
+    seed: int
+    finish: bool
 
 
 class Example(TypedDict):
@@ -180,12 +185,13 @@ class File(TypedDict):
 
 
 class ReplayDrawing(TypedDict):
-    """What a replay would request: pictures by tab, and for each token its reasons.
+    """What a replay would request: pictures by tab, the flags of its steps, the reasons of tokens.
 
     ``narrows``: whether the run may allow fewer tokens than the grammar.
     """
 
     pictures: dict[str, list[dict[str, Any]]]
+    flags: list[dict[str, Any]]
     narrows: bool
     reasons: list[Any]
 
@@ -257,7 +263,7 @@ class LessonOpening(TypedDict):
     text: str
     notation: str
     start: str
-    style: str
+    options: dict[str, str | bool]
     prompt: str
     tab: str
     name: str
@@ -407,6 +413,29 @@ class Judged(TypedDict):
     notes: list[Note]
 
 
+class Construct(TypedDict):
+    """A row of a syntax card: ``‹`` and ``›`` enclose the part that is to be replaced."""
+
+    text: str
+    about: str
+    insert: str
+    #: A small grammar with it, which an empty editor gets.
+    example: str
+
+
+class SyntaxGroup(TypedDict):
+    """Constructs that belong together."""
+
+    title: str
+    rows: list[Construct]
+
+
+class SyntaxCard(TypedDict):
+    """The constructs of a notation (``syntax_card.Card``)."""
+
+    groups: list[SyntaxGroup]
+
+
 #: The answers, by the part of the page that asks and the name of the question (``page.QUESTIONS``).
 ANSWERS: Mapping[str, Mapping[str, Any]] = {
     "header": {"model_state": Models, "open_model": OpenedModel, "open_example": Example},
@@ -426,10 +455,12 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "read_prompt": ReadPrompt | Refusal,
         "why": Why | Refusal,
         "completions": Completions,
+        "syntax_card": SyntaxCard,
         "find_matches": Matches | Refusal,
     },
     "picture": {
         "draw_machine": Picture | Refusal,
+        "draw_flags": Flags | Refusal,
         "draw_railroad": Picture | Refusal,
         "draw_parse_tree": Picture | Refusal,
         "find_states": FoundStates,
@@ -461,6 +492,7 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
     },
     "compare": {
         "contender_list": Contenders,
+        "compare_opening": CompareOpening,
         "compared_run": ComparedRun | Refusal,
         "distribution": Distribution | Refusal,
         "audit_engines": Audits | Refusal,
@@ -484,5 +516,6 @@ ANSWERS: Mapping[str, Mapping[str, Any]] = {
         "turn": NextAnswer | Refusal,
         "take_token": TakeAnswer | Refusal,
         "find_tokens": SearchAnswer | Refusal,
+        "read_text": ReadText | Refusal,
     },
 }

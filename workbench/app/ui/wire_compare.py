@@ -33,6 +33,22 @@ class Contenders(TypedDict):
     limits: CompareLimits
 
 
+class CompareSample(TypedDict):
+    """A small language with a prompt, for a comparison."""
+
+    title: str
+    text: str
+    prompt: str
+    notation: str
+
+
+class CompareOpening(TypedDict):
+    """Small languages to compare, and the lines of a recorded comparison; empty without one."""
+
+    samples: list[CompareSample]
+    recorded: str
+
+
 class Column(TypedDict):
     """A method and its distances from the model's own distribution, in nats; null for infinite."""
 
@@ -212,7 +228,7 @@ class ResultsGrammar(TypedDict):
     text: str
     notation: str
     start: str
-    style: str
+    options: dict[str, str | bool]
     prompt: str
 
 

@@ -73,8 +73,7 @@ class Picture(TypedDict):
     """A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
-    them, ``follow`` the machine of the run whose states are shown. A picture of tokens over a
-    machine has ``current``, ``parts`` (the server's edges in each edge) and ``landings``.
+    them, ``follow`` the machine of the run whose states are shown.
     """
 
     ok: Literal[True]
@@ -94,12 +93,40 @@ class Picture(TypedDict):
     opening: NotRequired[Opening]
     whole: NotRequired[bool]
     legible: NotRequired[bool]
-    folded: NotRequired[list[str]]
     rules: NotRequired[dict[str, str]]
-    current: NotRequired[str]
-    parts: NotRequired[dict[str, list[int]]]
-    landings: NotRequired[dict[str, list[str]]]
     tree: NotRequired[Tree]
+
+
+class FlagSegment(TypedDict):
+    """The tokens of a flag with one stack effect: the server's edges, and where they end."""
+
+    text: str
+    parts: list[int]
+    ends: list[str]
+    edge: Edge
+
+
+class Flag(TypedDict):
+    """Tokens that lead to one place of a picture.
+
+    ``anchor`` is the drawn state where it stands, ``place`` the element they lead to, ``inside``
+    the label in which they end.
+    """
+
+    anchor: str
+    place: str
+    inside: str
+    tokens: int
+    segments: list[FlagSegment]
+
+
+class Flags(TypedDict):
+    """The tokens that may follow in a state."""
+
+    ok: Literal[True]
+    count: str
+    state: str
+    flags: list[Flag]
 
 
 class FoundState(TypedDict):
@@ -125,12 +152,17 @@ class StatePlace(Span):
 
 
 class AboutState(TypedDict):
-    """What may be read in a state, and a text that leads there."""
+    """What may be read in a state, and a text that leads there.
+
+    ``reads`` are the characters that the state or a rule it calls reads, ``returns`` those that may
+    follow when its rule has ended.
+    """
 
     ok: Literal[True]
     state: str
     number: str
     reads: str
+    returns: str
     reached: str | None
     places: list[StatePlace]
     may_end: NotRequired[bool]
@@ -192,7 +224,7 @@ class WrittenGrammar(TypedDict):
     text: str
     notation: str
     start: str
-    style: str
+    options: dict[str, str | bool]
 
 
 class OpenedExercise(ExerciseEntry):

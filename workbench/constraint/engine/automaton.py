@@ -12,10 +12,8 @@ part of the stack that the walk read, so one row serves every depth of nesting (
 from __future__ import annotations
 
 import sys
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sized
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -23,12 +21,20 @@ import numpy.typing as npt
 
 from workbench.automata import minimize
 from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.compose import cannot_spell, compose
 from workbench.constraint.engine.mask_rows import MaskRows
-from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
+from workbench.constraint.protocol import (
+    ASK_FOR_LESS,
+    ProcessLocal,
+    TokenMask,
+    constraint_repr,
+    set_bits,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Configuration, RenewingRunner, Runner, Situation
@@ -39,7 +45,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 T = TypeVar("T")
 
 
-class AutomatonConstraint(ABC):
+class AutomatonConstraint(ProcessLocal, ABC):
     """Base of the constraints that run a byte machine: cached masks, steps by token, forced text.
 
     States are small integers. A mask is computed when it is first requested; at most
@@ -59,7 +65,7 @@ class AutomatonConstraint(ABC):
         self._row_masks: dict[int, TokenMask] = {}
         self._masks: dict[State, TokenMask] = {}
         self._steps: dict[tuple[State, TokenId], State] = {}
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
 
     @property
     @abstractmethod
@@ -169,9 +175,11 @@ class AutomatonConstraint(ABC):
         """The bytes that every accepted text continues with; empty at a branch or a final state.
 
         At most ``most`` bytes: each costs about 50 µs.
+        Raises: LimitError past ``limits.seconds``.
         """
-        found = bytearray()
+        found, clock = bytearray(), self.limits.clock()
         while len(found) < most and not self.is_final(state):
+            clock.check(ASK_FOR_LESS)
             next_bytes = self.next_bytes(state)
             if len(next_bytes) != 1:
                 break

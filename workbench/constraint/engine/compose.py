@@ -10,13 +10,13 @@ limits.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.graphs import reachable
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
 from workbench.base.limits import LIMITS, Limits

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inner, njit
+from workbench.base.limits import check_time_budget
 from workbench.constraint.engine.compose_kernel import (
     COUNT,
     EDGE,
@@ -211,6 +212,7 @@ class EdgeRows:
         return self._decode(np.arange(len(self), dtype=np.int32))
 
     def _decode(self, rows: Ints) -> tuple[Ints, Ints, Ints]:
+        check_time_budget()
         first = np.zeros(len(rows) + 1, np.int32)
         np.cumsum(self.counts[rows], out=first[1:])
         # one spare entry, which ``_decode_loop`` may overwrite
@@ -241,6 +243,7 @@ class EdgeRows:
 
     def targets(self, state: State) -> npt.NDArray[np.int32]:
         """The target states of a row, in the order of their first token in the trie."""
+        check_time_budget()
         earliest = np.full(len(self), len(self.trie), np.int32)
         update_earliest(self.arrays, self._tokens, state, earliest)
         states = np.flatnonzero(earliest < len(self.trie))

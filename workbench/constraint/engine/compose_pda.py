@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import UNKNOWN
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State, table_rows, used_bytes
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits

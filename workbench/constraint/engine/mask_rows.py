@@ -36,7 +36,6 @@ the statuses of ``CACHED``::
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -545,7 +544,7 @@ class MaskRows:
     def __init__(self, machine: Machine, vocabulary: Vocabulary, limits: Limits) -> None:
         self._machine = machine
         # the time limit applies to each row
-        self._limits = limits if limits.began is None else replace(limits, began=None)
+        self._limits = limits.per_stage()
         self._trie = vocabulary.trie
         self._words = (len(vocabulary) + 31) // 32
         classes, columns = np.ascontiguousarray(machine.classes), machine.growth.rules.columns

@@ -14,7 +14,6 @@ top symbol, and is cached with the interned stack.
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -23,7 +22,8 @@ import numpy.typing as npt
 
 from workbench.base.dfa import State
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import END, Composition, Relative, RelativeMachine
@@ -87,12 +87,14 @@ class GraphDistances:
         self._numbers = numbers
         sources: list[list[int]] = [[] for _ in targets]
         for source, row_targets in enumerate(targets):
+            check_time_budget()
             for target in row_targets.tolist():
                 sources[target].append(source)
         self._distance = np.full(len(finals), FAR, np.int32)
         level = np.flatnonzero(finals).tolist()
         steps = 0
         while level:
+            check_time_budget()
             self._distance[level] = steps
             steps += 1
             before = dict.fromkeys(source for state in level for source in sources[state])
@@ -246,7 +248,7 @@ class StackDistances:
         self._machine = _Returning(network, limits)
         self._composition = Composition(self._machine, constraint.vocabulary, limits)
         self._pops_freely = frozenset(
-            state for states in network.returns for state in states if network.finals[state]
+            state for state in network.return_states if network.finals[state]
         )
         self._numbers = _Exits()
         #: The fewest tokens from each move to each of its exits, (moves, exits).
@@ -257,7 +259,7 @@ class StackDistances:
         self._leaving: dict[State, _Leaving] = {}
         #: The moves and exits of the tokens of a state, while summaries are computed.
         self._leading: dict[State, tuple[Ints, Ints]] = {}
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
         #: The error that stopped a computation of summaries: those known then may be too high.
         self._error: WorkbenchError | None = None
         self._require(network.initial)

@@ -9,7 +9,6 @@ state after the first d bytes of the current token.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import inlined, inner, int64, njit
+from workbench.base.locks import WorkLock
 from workbench.constraint.protocol import pack
 from workbench.vocabulary.trie import DEPTH_AT, DEPTHS, SEVERAL, SIZE_AT, TOKEN_AT, TOKENS, Trie
 
@@ -307,7 +307,7 @@ class CountedLoop:
         #: The tokens inside the loop, and for each the characters that it begins.
         self._ids = trie.token_ids[trie.first[0] :][inside]
         self._counts = walk.counts[trie.token_nodes[inside]]
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
 
     def bits(self, characters: int) -> Words:
         """The tokens inside the loop of at most that number of characters, (W,)."""
@@ -344,7 +344,7 @@ class EdgeLoopTable:
         self.loop_members = np.empty((_TABLE_ROWS, len(trie)), np.int8)
         self.loops: dict[bytes, EdgeLoop] = {}
         self._trie = trie
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
 
     def of(self, local: Local) -> EdgeLoop | None:
         """The loop of a local table (M, 256) of members by byte; None if the table is full."""
@@ -399,7 +399,7 @@ class SelfLoopCache:
     """The self-loops of a vocabulary, by part and local table; safe to share between threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
         self._parts: Parts | None = None
         self.clear()
 

@@ -21,7 +21,6 @@ Source: Dong et al. 2024 (XGrammar), §3.1 and §3.2.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,7 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, State
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
+from workbench.base.locks import WorkLock
 from workbench.constraint.methods.lalr import refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
 from workbench.constraint.protocol import Precomputed, TokenByToken, TokenMask, pack, set_bits
@@ -174,7 +174,7 @@ class AdaptiveCacheConstraint(TokenByToken[State]):
         self._runner = RenewingRunner(self.network, limits, lambda: None)
         self._positions = Positions(self.network, vocabulary, limits)
         self._entries: dict[State, CacheEntry] = {}
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
         self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
@@ -209,10 +209,12 @@ class AdaptiveCacheConstraint(TokenByToken[State]):
 
     def _mask(self, state: State) -> TokenMask:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        for position in self.positions(state):
-            allowed[self.entry(position).accepted] = True
-        for token_id in self.undecided(state):
-            allowed[token_id] = self.target(state, token_id) is not None
+        with time_budget(self.limits.seconds):
+            for position in self.positions(state):
+                allowed[self.entry(position).accepted] = True
+            for token_id in self.undecided(state):
+                check_time_budget()
+                allowed[token_id] = self.target(state, token_id) is not None
         bits = pack(allowed)
         set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
         return TokenMask(bits, len(self.vocabulary))
@@ -236,7 +238,7 @@ class AdaptiveCacheConstraint(TokenByToken[State]):
             return self._runner.read(state, Runner.is_final)
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
-        return forced(self, state, most)
+        return forced(self, state, most, self.limits.clock())
 
 
 def _network(grammar: Grammar) -> Network:

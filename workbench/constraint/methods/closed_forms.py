@@ -11,11 +11,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
@@ -24,7 +25,14 @@ from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.methods.lalr import END_OF_TEXT, LrTable, Reduction, Stack
 from workbench.constraint.methods.lexer_tables import SpannerConstraint, reached
-from workbench.constraint.protocol import Constraint, Precomputed, TokenMask, constraint_repr, pack
+from workbench.constraint.protocol import (
+    Constraint,
+    Precomputed,
+    ProcessLocal,
+    TokenMask,
+    constraint_repr,
+    pack,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import BOTTOM, CALLS, Network
 from workbench.pushdown.runner import Situation
@@ -42,7 +50,7 @@ def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constr
     return ComposedPda(machine, vocabulary, limits)
 
 
-class ComposedFsa:
+class ComposedFsa(ProcessLocal):
     """Algorithm 2 of Koo et al. 2024: the mask has the tokens of the edges that leave a state."""
 
     __repr__ = constraint_repr
@@ -86,7 +94,7 @@ class ComposedState(NamedTuple):
     situation: Situation
 
 
-class ComposedPda:
+class ComposedPda(ProcessLocal):
     """Algorithm 3 of Koo et al. 2024, with a set of configurations for nondeterminism.
 
     An edge can be taken if the top of the stack equals its pop string. The closed form may have

@@ -20,8 +20,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, product
 from math import prod
 from typing import Any
@@ -35,9 +36,10 @@ from lark.parsers.lalr_analysis import LALR_Analyzer, Shift
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 from lark.parsers.lalr_parser_state import ParseConf, ParserState
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError, VocabularyError, WorkbenchError
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
@@ -64,9 +66,6 @@ END = "$END"
 
 #: The most alternatives in the expansion of one sequence; parts become separate rules above it.
 _MAX_ALTERNATIVES = 32
-#: The most steps of lark's look-ahead computation, a loop that cannot be interrupted, of 0.2 to
-#: 9 µs a step. The C of DOMINO's appendix C needs 7,540.
-_MAX_LOOKAHEAD_STEPS = 200_000
 
 _START = "r0"
 
@@ -141,11 +140,10 @@ class Parser:
 
     def __init__(self, terminals: Terminals, limits: Limits, *, strict: bool = True) -> None:
         rules = RuleWriter(terminals)
-        clock = limits.clock()
-        conf = ParserConf(_TimedRules(rules.rules, clock), {}, [_START])
         try:
-            analysis: Any = _Analysis(conf, clock, strict=strict)
-            analysis.compute_lalr()
+            with time_budget(limits.seconds):
+                analysis: Any = LALR_Analyzer(ParserConf(rules.rules, {}, [_START]), strict=strict)
+                analysis.compute_lalr()
         except RecursionError:
             raise _too_many_rules() from None
         except GrammarError as error:
@@ -189,42 +187,35 @@ class Parser:
         return target
 
 
-class _Analysis(LALR_Analyzer):
-    """lark's construction of the tables, with checks of the clock."""
+class _TimedRule(Rule):
+    """A rule that checks the budget when lark reads it, in every loop of its construction.
 
-    def __init__(self, conf: ParserConf, clock: Clock, *, strict: bool) -> None:
-        self._clock = clock
-        super().__init__(conf, strict=strict)
+    Rules are compared by identity, and have a number as their hash: those of lark compare their
+    symbols.
+    """
 
-    def expand_rule(self, *arguments: Any) -> Any:  # noqa: ANN401  # lark's, called often
-        self._clock.check()
-        return super().expand_rule(*arguments)
+    __slots__ = ("_symbols", "number")
 
-    def compute_includes_lookback(self) -> None:
-        if (
-            sum(len(state.closure) for state, _ in self.nonterminal_transitions)
-            > _MAX_LOOKAHEAD_STEPS
-        ):
-            raise _too_many_rules()
-        base: Any = super()
-        base.compute_includes_lookback()
-        self._clock.check()
+    def __init__(self, number: int, origin: NonTerminal, symbols: List[Symbol]) -> None:
+        self.number = number
+        super().__init__(origin, symbols)
 
+    @property
+    def expansion(self) -> List[Symbol]:
+        """The symbols that the rule derives."""
+        check_time_budget()
+        return self._symbols
 
-class _TimedRules(list[Rule]):
-    """Rules that check the clock when they are read: lark reads them many times."""
+    @expansion.setter
+    def expansion(self, symbols: List[Symbol]) -> None:
+        self._symbols = symbols
 
-    def __init__(self, rules: Iterable[Rule], clock: Clock) -> None:
-        super().__init__(rules)
-        self._clock = clock
+    def __eq__(self, other: object) -> bool:
+        return self is other
 
-    def __add__(self, more: Iterable[Any]) -> _TimedRules:  # type: ignore[override]
-        return _TimedRules((*self, *more), self._clock)
-
-    def __iter__(self) -> Iterator[Rule]:
-        for rule in super().__iter__():
-            self._clock.check()
-            yield rule
+    def __hash__(self) -> int:
+        check_time_budget()
+        return self.number
 
 
 def _too_many_rules() -> LimitError:
@@ -270,8 +261,8 @@ class RuleWriter:
         return NonTerminal(f"r{number}")
 
     def _add(self, origin: NonTerminal, alternatives: list[tuple[Symbol, ...]]) -> None:
-        for order, symbols in enumerate(dict.fromkeys(alternatives)):
-            self.rules.append(Rule(origin, list(symbols), order))
+        for symbols in dict.fromkeys(alternatives):
+            self.rules.append(_TimedRule(len(self.rules), origin, symbols))
 
     def _helper(self, name: str) -> NonTerminal:
         """A new nonterminal for a part of a rule."""
@@ -446,15 +437,10 @@ class LalrConstraint(TokenByToken[Reading]):
         *,
         conflicts: str = "refuse",
     ) -> None:
-        if conflicts not in ("refuse", "shift"):
-            raise WorkbenchError(
-                f"expected conflicts to be refused or shifted, not {conflicts!r}",
-                "set conflicts to refuse or shift",
-            )
         refuse_empty_language(grammar, vocabulary)
         work = limits.begun()
-        terminals = terminals_of(grammar)
-        self.vocabulary = vocabulary
+        terminals = terminals_of(grammar, work)
+        self.vocabulary, self.limits = vocabulary, limits
         self._rows = [_rows(terminal.dfa, vocabulary, limits) for terminal in terminals.each]
         unusable = {terminals.code(i) for i, rows in enumerate(self._rows) if rows is None}
         if unusable:
@@ -496,7 +482,7 @@ class LalrConstraint(TokenByToken[Reading]):
         return self.reader.is_final(state)
 
     def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
-        return forced(self.reader, state, most)
+        return forced(self.reader, state, most, self.limits.clock())
 
 
 def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> DfaConstraint | None:

@@ -33,7 +33,7 @@ from lark.grammar import Terminal
 
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.lalr import RuleWriter, refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
@@ -169,10 +169,21 @@ class Slice:
 
 
 def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ...]:
-    """The slices of a vocabulary, the one with the most tokens first.
+    """The slices of a vocabulary, the one with the most tokens first; the last are cached with it.
 
     As of the grammar, only texts are kept whose bytes are all in the vocabulary.
+
+    Cost: each token is read by the automaton of each regex, and a trie for each: 2 s for 131k
+          tokens.
     """
+    key = tuple(regexes)
+    cached: tuple[tuple[str, ...], tuple[Slice, ...]] | None = vars(vocabulary).get("_slices")
+    if cached is None or cached[0] != key:
+        cached = vars(vocabulary)["_slices"] = key, _slices(key, vocabulary)
+    return cached[1]
+
+
+def _slices(regexes: tuple[str, ...], vocabulary: Vocabulary) -> tuple[Slice, ...]:
     made = []
     for regex in regexes:
         try:
@@ -180,7 +191,7 @@ def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ..
         except BuildError:  # none of its texts is left
             continue
         assert dfa is not None, "a regex has a DFA"
-        tokens = np.array([t is not None and dfa.accepts(t) for t in vocabulary.tokens], np.bool_)
+        tokens = np.array([_accepts(dfa, token) for token in vocabulary.tokens], np.bool_)
         others = [
             None if inside else t for inside, t in zip(tokens, vocabulary.tokens, strict=True)
         ]
@@ -188,10 +199,16 @@ def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ..
     return tuple(sorted(made, key=lambda one: -int(one.tokens.sum())))
 
 
+def _accepts(dfa: Dfa, token: bytes | None) -> bool:
+    check_time_budget()
+    return token is not None and dfa.accepts(token)
+
+
 def _reads_all(texts: Dfa, machine: Dfa, state: int) -> bool:
     """Whether a machine can read every text of another one from a state."""
     queue, seen = [(texts.initial, state)], {(texts.initial, state)}
     for inner, outer in queue:  # the list grows during the loop
+        check_time_budget()
         for byte in range(256):
             target = texts.step(inner, byte), machine.step(outer, byte)
             if target[0] == DEAD or target in seen:
@@ -292,7 +309,8 @@ class LexemeConstraint(TokenByToken[LexedState]):
         return self._contained[key]
 
     def _mask(self, state: LexedState) -> TokenMask:
-        allowed = self._walk(state)[0]
+        with time_budget(self.limits.seconds):
+            allowed = self._walk(state)[0]
         allowed[list(self.vocabulary.ends)] = self.is_final(state)
         return TokenMask(pack(allowed), len(self.vocabulary))
 
@@ -309,6 +327,7 @@ class LexemeConstraint(TokenByToken[LexedState]):
         byte, depth, skip = trie.byte, trie.depth, trie.skip
         node = visited = parsed = 0
         while node < len(trie):
+            check_time_budget()
             visited += 1
             level, code = int(depth[node]), int(byte[node])
             parsed += not self._read(self.lexing(path[level]), code)
@@ -331,7 +350,7 @@ class LexemeConstraint(TokenByToken[LexedState]):
         return here
 
     def forced(self, state: LexedState, most: int = sys.maxsize) -> bytes:
-        return forced(self, state, most)
+        return forced(self, state, most, self.limits.clock())
 
     def precompute(self) -> Precomputed:
         """The slices of the vocabulary: nothing is computed for a grammar."""

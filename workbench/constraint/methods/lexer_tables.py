@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, State
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.constraint.methods.domino.terminal_parser import Parser as FollowParser
@@ -79,6 +79,7 @@ def reached(
     terminal, depth, skip = tree.lists
     path, node = [begin] * (len(terminal) + 1), 0
     while node < len(terminal):
+        check_time_budget()
         below = depth[node]
         target = None
         if within is None or node in within:
@@ -122,7 +123,8 @@ class TerminalConstraint(TokenByToken[Reading]):
         return int(self.scanner.initials[terminal]) - initial + state
 
     def _mask(self, state: Reading) -> TokenMask:
-        bits = self.allowed(state)
+        with time_budget(self.limits.seconds):
+            bits = self.allowed(state)
         set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
         return TokenMask(bits, len(self.vocabulary))
 
@@ -141,7 +143,7 @@ class TerminalConstraint(TokenByToken[Reading]):
         return self.reader.is_final(state)
 
     def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
-        return forced(self.reader, state, most)
+        return forced(self.reader, state, most, self.limits.clock())
 
 
 class SpannerConstraint(TerminalConstraint):
@@ -308,6 +310,7 @@ class MaskStore:
             allowed = allowed.copy()
             if second is not None:
                 for low, high in (one for node in ends for one in self._rest(node, second)):
+                    check_time_budget()
                     allowed[self._tokens(low, high)] = True
             cached = self.rows[state, second] = pack(allowed)
         return cached
@@ -355,6 +358,7 @@ class MaskStore:
             node, stop, base = root + 1, int(trie.skip[root]), int(trie.depth[root]) + 1
         path = [state] * (trie.height + 1)
         while node < stop:
+            check_time_budget()
             level = int(trie.depth[node]) - base
             target = int(table[path[level], self._classes[int(trie.byte[node])]])
             if target == DEAD:

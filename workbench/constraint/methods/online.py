@@ -21,13 +21,13 @@ grammars is lark's LALR(1) parser, and grammars that are not LALR(1) are refused
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
 from workbench.constraint.methods.domino.scanner import terminals_of
 from workbench.constraint.methods.grammar_recognisers import ChartRecogniser, StackRecogniser
@@ -136,7 +136,7 @@ class Online(TokenByToken[State]):
         self.limits = limits
         self._enumerate_tokens = enumerate_tokens
         self._last: tuple[State, TokenMask] | None = None
-        self._lock = threading.Lock()
+        self._lock = WorkLock()
 
     @property
     def initial(self) -> State:
@@ -181,7 +181,7 @@ class Online(TokenByToken[State]):
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         with self._lock:
-            return forced(self.recogniser, state, most)
+            return forced(self.recogniser, state, most, self.limits.clock())
 
 
 Kind = TypeVar("Kind")

@@ -30,7 +30,7 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import interegular.fsm
@@ -39,6 +39,7 @@ import numpy.typing as npt
 
 from workbench.automata import graphs
 from workbench.automata.to_regex import TooLongError, plain
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import BuildError, LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span

@@ -6,14 +6,14 @@ written in Python; ``CharacterRecogniser`` adapts one that reads characters to b
 
 from __future__ import annotations
 
-import sys
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.protocol import State
+from workbench.constraint.protocol import ASK_FOR_LESS, State
 
 #: The states of a recogniser that caches its steps.
 S = TypeVar("S", bound=Hashable)
@@ -52,22 +52,31 @@ def read(reader: ByteReader, state: State, data: bytes) -> State | None:
     return state
 
 
-def forced(reader: ByteReader, state: State, most: int = sys.maxsize) -> bytes:
+def forced(reader: ByteReader, state: State, most: int, clock: Clock) -> bytes:
     """The bytes that every accepted text continues with; empty at a branch or a final state.
 
     At most ``most`` bytes.
 
-    Cost: 256 steps for each byte.
+    Cost:   256 steps for each byte.
+    Raises: LimitError past the clock's time.
     """
     found = bytearray()
     while len(found) < most and not reader.is_final(state):
-        steps = ((byte, reader.step(state, byte)) for byte in range(256))
-        target = [(byte, target) for byte, target in steps if target is not None]
+        target = list(islice(_steps(reader, state, clock), 2))
         if len(target) != 1:
             break
         byte, state = target[0]
         found.append(byte)
     return bytes(found)
+
+
+def _steps(reader: ByteReader, state: State, clock: Clock) -> Iterator[tuple[int, State]]:
+    """The bytes that can be read, each with the state after it."""
+    for byte in range(256):
+        clock.check(ASK_FOR_LESS)
+        target = reader.step(state, byte)
+        if target is not None:
+            yield byte, target
 
 
 class CachingRecogniser(ABC, Generic[S]):

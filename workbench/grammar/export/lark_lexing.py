@@ -18,7 +18,7 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.nfa import BYTES
 from workbench.automata.operations import literals
 from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
 from workbench.grammar.export.prepare import FollowSets, Terminals, numbers
 from workbench.grammar.export.terminals import Names
 from workbench.syntax.grammar_printer import Leaf
@@ -62,6 +62,7 @@ class PositionAutomaton:
         return all(map(self._are_disjoint, (self._first, *self._next)))
 
     def _are_disjoint(self, positions: set[int]) -> bool:
+        check_time_budget()
         order = sorted(positions)
         return not any(
             intersection(self._sets[one], self._sets[other])
@@ -71,6 +72,7 @@ class PositionAutomaton:
 
     def _read(self, regex: Regex) -> tuple[bool, set[int], set[int]]:
         """Whether a part may be empty, and its first and last positions."""
+        check_time_budget()
         match regex:
             case Characters(ranges):
                 self._sets.append(ranges)
@@ -102,6 +104,7 @@ class PositionAutomaton:
 
     def _link(self, ends: set[int], begins: set[int]) -> None:
         for end in ends:
+            check_time_budget()
             self._next[end] |= begins
 
 
@@ -136,6 +139,7 @@ class Expansions:
 
     def _inner(self, node: Expression) -> Expression:
         """The expression with parts of few alternatives."""
+        check_time_budget()
         match node:
             case Repetition(item, low, high, span):
                 inner = self._part(item)
@@ -213,7 +217,7 @@ class Lexers:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._clock = limits.clock()
+        self.clock = limits.clock()
         self._tables: list[_Table] = []
         self._numbers: dict[object, int] = {}
         self._known: dict[_Machines, tuple[list[_Crossing], frozenset[_Machines]]] = {}
@@ -226,7 +230,7 @@ class Lexers:
         Cost:   one lexer automaton for every set of terminals that are possible at one position.
         Raises: LimitError past the time of the limits.
         """
-        sets = FollowSets(rules, lambda _: False, id, self._clock)
+        sets = FollowSets(rules, lambda _: False, id, self.clock)
         if all(map(is_one, sets.leaves)):
             return set()
         machines = [self._number(leaf) for leaf in sets.leaves]
@@ -265,7 +269,7 @@ class Lexers:
         crossings: list[_Crossing] = []
         ends = set[_Machines]()
         for current in waiting:  # grows during iteration
-            self._clock.check()
+            self.clock.check()
             self._limits.check("states", len(waiting))
             ended = frozenset(m for m, state in current if tables[m].finals[state])
             if ended:
@@ -307,6 +311,7 @@ class _Walk:
         seen = set(waiting)
         bad: Terminals = 0
         for together in waiting:  # grows during iteration
+            self._lexers.clock.check()
             parts = {
                 machine: together & self._of_machine[machine]
                 for machine in {self._machine[number] for number in numbers(together)}

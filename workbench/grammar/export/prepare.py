@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from workbench.automata.code_points import CharacterFsa
 from workbench.automata.to_regex import NOTHING, repeat
 from workbench.base.errors import BuildError
-from workbench.base.limits import Clock
+from workbench.base.limits import Clock, check_time_budget
 from workbench.base.source import Span
 from workbench.grammar.export.json_strings import JsonStrings
 from workbench.grammar.export.terminals import (
@@ -128,6 +128,7 @@ class FollowSets:
         self._last: dict[str, Terminals] = dict.fromkeys(rules, 0)
         self._solve(rules)
         for body in rules.values():
+            self._clock.check()
             self._add_follow(body)
 
     def number(self, leaf: Leaf) -> int:
@@ -405,6 +406,7 @@ class _Preparation:
         return Prepared(tuple(rules), kept)
 
     def _of(self, node: Expression) -> Expression:
+        check_time_budget()
         match node:
             case Nonterminal(name, span):
                 return Nonterminal(self._names[name], span)

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
+from typing import Any
 
+from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import BuildError, WorkbenchError
+from workbench.base.errors import ArgumentValueError, BuildError, LimitError, suggestion
+from workbench.base.limits import time_budget
 from workbench.grammar.export.regular import write_machine, write_regex, write_subsets
 from workbench.grammar.export.writers import (
     rewritten_lark,
@@ -48,6 +52,8 @@ def quoted(text: str) -> str:
 MODEL = "mistralai/Mistral-7B-Instruct-v0.3"
 PROMPT = "Answer in the format of the grammar.\n"
 _TOKENS = 256
+#: A longer call has one argument a line.
+_MAX_CALL_LENGTH = 80
 #: A longer regex is less readable than rules.
 _MAX_READABLE_REGEX = 2_000
 
@@ -68,31 +74,117 @@ def _head(kind: str, text: str, model: str, prompt: str) -> str:
     return f"MODEL = {quoted(model)}\nPROMPT = {quoted(prompt)}\n{kind} = {quoted(text)}\n"
 
 
-def constructor_call(notation: Notation, text: str, more: str = "") -> str:
-    """Code that makes a grammar from the expression ``text``; ``more`` are further arguments."""
-    if hasattr(Grammar, f"from_{notation}"):
-        return f"wb.Grammar.from_{notation}({text}{more})"
-    return f"wb.Grammar.from_text({text}, {quoted(notation)}{more})"
+#: What the constructor of a notation calls the arguments of ``Grammar.from_text``.
+_ARGUMENTS: dict[Notation, dict[str, str]] = {
+    Notation.GBNF: {"start": "root"},
+}
+
+
+def constructor_call(notation: Notation, text: str, options: Mapping[str, Any]) -> str:
+    """Code that makes a grammar from the expression ``text``; ``options``: ``Grammar.options``."""
+    constructor = getattr(Grammar, f"from_{notation}", None)
+    names = _ARGUMENTS.get(notation, {})
+    given = {names.get(name, name): value for name, value in options.items()}
+    if constructor is not None and given.keys() <= signature(constructor).parameters.keys():
+        return f"wb.Grammar.from_{notation}({text}{_keywords(given)})"
+    return f"wb.Grammar.from_text({text}, {quoted(notation.value)}{_keywords(options)})"
+
+
+def _keywords(options: Mapping[str, Any]) -> str:
+    """Options as further arguments of a call."""
+    return "".join(f", {name}={_literal(value)}" for name, value in options.items())
+
+
+def _literal(value: object) -> str:
+    """A Python literal of an option."""
+    if isinstance(value, Mapping):
+        return (
+            f"{{{', '.join(f'{_literal(key)}: {_literal(each)}' for key, each in value.items())}}}"
+        )
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_literal, value))})"
+    return quoted(value) if isinstance(value, str) else repr(value)
+
+
+#: The separators of items, and of a name and its value, of each layout without free white space.
+_SEPARATORS = {"one space": (", ", ": "), "compact": (",", ":")}
+#: By engine and layout: the arguments that give JSON this layout. Compared with xgrammar 0.2.9,
+#: llguidance 1.9.1, guidance 0.3.1 and outlines-core 0.2.14. vLLM's option means one space in its
+#: backend xgrammar and no space in its backend guidance.
+_LAYOUTS: dict[str, dict[str, dict[str, Any]]] = {
+    "vllm": {
+        whitespace: {
+            "structured_outputs_config": {"backend": backend, "disable_any_whitespace": True}
+        }
+        for whitespace, backend in (("one space", "xgrammar"), ("compact", "guidance"))
+    },
+    "llguidance": {
+        whitespace: {
+            "defaults": {
+                "whitespace_flexible": False,
+                "item_separator": item,
+                "key_separator": key,
+            }
+        }
+        for whitespace, (item, key) in _SEPARATORS.items()
+    },
+    "xgrammar": {
+        whitespace: {"any_whitespace": False, "separators": separators}
+        for whitespace, separators in _SEPARATORS.items()
+    },
+    "guidance": {
+        "any": {"whitespace_flexible": True},
+        **{name: {"separators": separators} for name, separators in _SEPARATORS.items()},
+    },
+    "outlines": {"compact": {"whitespace_pattern": ""}},
+}
+#: What a program for another engine leaves out, by the option of a JSON Schema.
+_LEFT_OUT = {
+    "whitespace": "the engine chooses the white space: the layout {!r} is left out",
+    "order": "the engine chooses the order of properties: order={!r} is left out",
+    "format": "the engine decides what 'format' means: format={!r} is left out",
+    "closed": "the engine reads the schema as written: closed={!r} is left out",
+    "documents": "the engine has only this schema: the other documents of $ref are left out",
+}
+
+
+def _layout(grammar: Grammar, engine: str) -> dict[str, Any]:
+    """Further arguments of an engine's call that give a JSON Schema its layout."""
+    if not grammar.is_written_in(Notation.JSON_SCHEMA):
+        return {}
+    return _LAYOUTS[engine].get(grammar.options.get("whitespace", "any"), {})
+
+
+def _call(function: str, argument: str, options: Mapping[str, Any]) -> str:
+    """A call, with one argument a line if it is long."""
+    code = f"{function}({argument}{_keywords(options)})"
+    if len(code) <= _MAX_CALL_LENGTH:
+        return code
+    lines = [argument, *(f"{name}={_literal(value)}" for name, value in options.items())]
+    return "\n".join([f"{function}(", *(f"    {line}," for line in lines), ")"])
+
+
+def export_notes(grammar: Grammar, notation: str) -> tuple[str, ...]:
+    """Which options of a JSON Schema the program for another engine leaves out, as sentences."""
+    if notation not in _LAYOUTS or not grammar.is_written_in(Notation.JSON_SCHEMA):
+        return ()
+    return tuple(
+        _LEFT_OUT[name].format(value)
+        for name, value in grammar.options.items()
+        if name in _LEFT_OUT and not (name == "whitespace" and value in _LAYOUTS[notation])
+    )
 
 
 def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Transformers' ``generate`` with this library as its logits processor; exact."""
     grammar = standalone(grammar)
-    start = "" if grammar.start == "start" else f", {quoted(grammar.start)}"
-    if grammar.notation in (
-        Notation.REGEX, Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.MACHINE,
-        Notation.STRUCTURAL_TAG,
-    ):  # fmt: skip
-        start = ""  # no start symbol
-    elif grammar.notation is Notation.GBNF and grammar.start == "root":
-        start = ""
     return f"""\
 {_TRANSFORMERS}
 import workbench as wb
 
 {_head("GRAMMAR", grammar.source.text, model, prompt)}
 {_LOADED}
-grammar = {constructor_call(grammar.notation, "GRAMMAR", start)}
+grammar = {constructor_call(grammar.notation, "GRAMMAR", grammar.options)}
 constraint = wb.compile(grammar, wb.Vocabulary.load(MODEL))
 
 inputs = tokenizer(PROMPT, return_tensors="pt")
@@ -110,13 +202,14 @@ def vllm(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
         "TAG": "structural_tag=TAG",
         "GRAMMAR": "grammar=GRAMMAR",
     }[kind]
+    layout = _layout(grammar, "vllm")
     head = "import json\n\n" if kind == "SCHEMA" else ""
     return f"""\
 {head}from vllm import LLM, SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
 
 {_head(kind, text, model, prompt)}
-llm = LLM(model=MODEL)
+llm = {_call("LLM", "model=MODEL", layout)}
 sampling = SamplingParams(
     max_tokens={_TOKENS}, structured_outputs=StructuredOutputsParams({argument})
 )
@@ -132,6 +225,7 @@ def xgrammar(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
         "TAG": "compile_structural_tag",
         "GRAMMAR": "compile_grammar",
     }[kind]
+    layout = _layout(grammar, "xgrammar")
     return f"""\
 import xgrammar as xgr
 {_TRANSFORMERS}
@@ -139,7 +233,8 @@ import xgrammar as xgr
 {_LOADED}
 size = model.config.vocab_size
 compiler = xgr.GrammarCompiler(xgr.TokenizerInfo.from_huggingface(tokenizer, vocab_size=size))
-processor = xgr.contrib.hf.LogitsProcessor(compiler.{method}({kind}))
+grammar = {_call(f"compiler.{method}", kind, layout)}
+processor = xgr.contrib.hf.LogitsProcessor(grammar)
 
 inputs = tokenizer(PROMPT, return_tensors="pt")
 output = model.generate(**inputs, max_new_tokens={_TOKENS}, logits_processor=[processor])
@@ -150,6 +245,7 @@ def llguidance(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> st
     """llguidance, token by token: a regex if one can be written, else Lark."""
     kind, text = _schema(grammar) or _regex_or_lark(grammar)
     method = {"SCHEMA": "json_schema", "REGEX": "regex", "GRAMMAR": "lark"}[kind]
+    layout = _layout(grammar, "llguidance")
     return f"""\
 import llguidance.hf
 import llguidance.torch
@@ -159,7 +255,8 @@ import torch
 {_LOADED}
 size = model.config.vocab_size
 tokens = llguidance.hf.from_tokenizer(tokenizer, n_vocab=size)
-matcher = llguidance.LLMatcher(tokens, llguidance.LLMatcher.grammar_from_{method}({kind}))
+grammar = {_call(f"llguidance.LLMatcher.grammar_from_{method}", kind, layout)}
+matcher = llguidance.LLMatcher(tokens, grammar)
 if matcher.is_error():
     raise ValueError(matcher.get_error())
 mask = llguidance.torch.allocate_token_bitmask(1, size)
@@ -181,10 +278,11 @@ print(tokenizer.decode(ids[0, begin:], skip_special_tokens=True))
 def guidance(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """guidance: a regex if one can be written, else Lark."""
     kind, text = _schema(grammar) or _regex_or_lark(grammar)
-    call = {
-        "SCHEMA": "json(schema=SCHEMA, whitespace_flexible=True",
-        "REGEX": "regex(REGEX",
-        "GRAMMAR": "lark(GRAMMAR",
+    layout = _layout(grammar, "guidance")
+    function, argument = {
+        "SCHEMA": ("json", "schema=SCHEMA"),
+        "REGEX": ("regex", "REGEX"),
+        "GRAMMAR": ("lark", "GRAMMAR"),
     }[kind]
     return f"""\
 import guidance
@@ -193,7 +291,7 @@ import guidance
 model = guidance.models.Transformers(
     AutoModelForCausalLM.from_pretrained(MODEL), AutoTokenizer.from_pretrained(MODEL), echo=False
 )
-grammar = guidance.{call}, name="text")
+grammar = {_call(f"guidance.{function}", argument, {**layout, "name": "text"})}
 output = model + PROMPT + guidance.token_limit(grammar, {_TOKENS})
 print(output["text"])
 """
@@ -203,6 +301,7 @@ def outlines(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Outlines: a regex if outlines-core reads it exactly, else Lark."""
     kind, text = _schema(grammar) or _outlines_regex_or_lark(grammar)
     type_ = {"SCHEMA": "JsonSchema", "REGEX": "Regex", "GRAMMAR": "CFG"}[kind]
+    layout = _layout(grammar, "outlines")
     return f"""\
 import outlines
 from outlines.types import {type_}
@@ -211,7 +310,7 @@ from outlines.types import {type_}
 model = outlines.from_transformers(
     AutoModelForCausalLM.from_pretrained(MODEL), AutoTokenizer.from_pretrained(MODEL)
 )
-print(model(PROMPT, {type_}({kind}), max_new_tokens={_TOKENS}))
+print(model(PROMPT, {_call(type_, kind, layout)}, max_new_tokens={_TOKENS}))
 """
 
 
@@ -313,6 +412,7 @@ def named_by_suffix(name: str) -> str | None:
     return next((word for word, one in EXPORTS.items() if name.endswith(one.suffix)), None)
 
 
+@checked
 def export(grammar: Grammar, notation: str, **options: object) -> str:
     """A grammar as text in another notation, or as a program.
 
@@ -325,12 +425,21 @@ def export(grammar: Grammar, notation: str, **options: object) -> str:
                   most characters of a regex; ``states``, the most states of a machine; ``model``
                   and ``prompt`` of a program.
 
-    The text accepts the same language; a JSON Schema is passed to programs unchanged.
+    The text accepts the same language; a JSON Schema is passed to programs unchanged, with its
+    layout. Comments at the head of a program name the options of a schema that its engine has not.
+    All stages share the seconds of the grammar's limits.
 
     Raises: WorkbenchError for an unknown notation; BuildError with the span of what the notation
             cannot express; LimitError.
     """
     if notation not in EXPORTS:
         known = ", ".join(EXPORTS)
-        raise WorkbenchError(f"expected one of {known}, not {notation!r}")
-    return EXPORTS[notation].write(grammar, **options)
+        hint, _ = suggestion(notation, EXPORTS, f"choose one of {known}")
+        raise ArgumentValueError(f"there is no notation {notation!r} to write", hint)
+    with time_budget(grammar.limits.seconds):
+        notes = "".join(f"# {note}\n" for note in export_notes(grammar, notation))
+        try:
+            return notes + EXPORTS[notation].write(grammar, **options)
+        except RecursionError:
+            message = "the text would be nested deeper than can be written"
+            raise LimitError(message, "stack_depth", "simplify the grammar") from None

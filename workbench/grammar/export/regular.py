@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from typing import SupportsIndex
 
 from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import ItemMachines, long_item, subset_machine
@@ -24,7 +25,7 @@ from workbench.automata.to_regex import (
     repeat,
 )
 from workbench.base.errors import BuildError, LimitError
-from workbench.base.limits import Clock
+from workbench.base.limits import Clock, check_time_budget
 from workbench.base.source import Span
 from workbench.grammar.export.terminals import Leaves, cuts_characters, machine_regex
 from workbench.grammar.grammar import Grammar
@@ -101,13 +102,12 @@ class RuleRegexes:
         return self._made[name]
 
     def _of(self, node: Expression) -> Regex:
+        self._clock.check()
         match node:
             case Nonterminal(name):
                 return self.regex(name)
             case Sequence(items):
-                parts = [*map(self._of, items)]
-                self._clock.check()  # nested rules make long parts, which are compared
-                return concat(*parts)
+                return concat(*map(self._of, items))
             case Choice(options):
                 return either(*map(self._of, options))
             case Repetition(item, low, high):
@@ -247,6 +247,16 @@ def _of_machine(grammar: Grammar, longest: int) -> Regex | None:
     return machine_regex(fold(dfa), longest, grammar.limits.begun())
 
 
+class _TimedText(str):
+    """A text that checks the budget when ``re``, which is written in Python, reads a character."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: SupportsIndex | slice) -> str:
+        check_time_budget()
+        return super().__getitem__(index)
+
+
 def _python_reads(text: str) -> bool:
     """Whether Python's ``re`` compiles a pattern without warnings, with the same meaning."""
     if any(f"<{name}>" in text for name in EXTENSIONS):
@@ -254,7 +264,7 @@ def _python_reads(text: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            re.compile(text)
+            re.compile(_TimedText(text))
     except (re.error, Warning, RecursionError, OverflowError):
         return False
     return True

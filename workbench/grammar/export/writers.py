@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import chain
 
 from workbench.automata.to_regex import repeat
 from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError, LimitError, ParseError
+from workbench.base.limits import check_time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.export.lark_lexing import Expansions, Lexers, PositionAutomaton
 from workbench.grammar.export.prepare import NotationFeatures, Prepared, prepare_rules
@@ -41,6 +43,7 @@ def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) 
     closing = after.strip()
     pieces: list[str] = []
     for rule in made.rules:
+        check_time_budget()
         lines = made.comments.get(rule.name, ())
         if lines and pieces:
             pieces.append("\n")
@@ -201,10 +204,10 @@ def rewritten_lark(grammar: Grammar, start: str = "start") -> str:
     made = prepare_rules(grammar, features)
     bodies = {rule.name: _without_empty_terminals(rule.body) for rule in made.rules}
     try:
-        lexers = Lexers(grammar.limits.begun())
+        lexers = Lexers(replace(grammar.limits, seconds=grammar.limits.seconds / 2).begun())
         while bad := lexers.misread(bodies, start):
             bodies = {name: _split(body, bad.__contains__) for name, body in bodies.items()}
-    except LimitError:  # not decided in time: write out every terminal
+    except LimitError:  # not decided in half of the time: write out every terminal
         bodies = {name: _by_letters(body) for name, body in bodies.items()}
     rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
     few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))
@@ -221,6 +224,7 @@ def _by_letters(node: Expression) -> Expression:
 
 def _split(node: Expression, which: Callable[[int], bool]) -> Expression:
     """The expression with some terminals, selected by ``id``, split into smaller ones."""
+    check_time_budget()
     match node:
         case Sequence(items, span):
             parts = [_split(item, which) for item in items]
@@ -274,6 +278,7 @@ def _without_empty_terminals(node: Expression) -> Expression:
 
 def _without_empty(node: Expression) -> Expression | None:
     """The expression without empty texts, or None; a choice with an empty option gets a ``?``."""
+    check_time_budget()
     match node:
         case Literal(b""):
             return None

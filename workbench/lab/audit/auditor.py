@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.analysis.explain import explain
+from workbench.base.arguments import PositiveCount, checked
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
@@ -31,6 +32,7 @@ from workbench.grammar.notations import Notation
 from workbench.lab.audit.engine_process import EngineProcess, MaskEngine, Walk, first_tokens
 from workbench.lab.audit.engines import AuditedEngine, case_of, engines_named
 from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Status
+from workbench.lab.audit.judge import check_validator
 from workbench.lab.audit.reproduce import reproduction
 from workbench.lab.audit.texts import Opinion, Subject, Texts, texts_of
 from workbench.lab.bench.answering import EngineLostError
@@ -166,13 +168,14 @@ class Auditor:
         return why, _place_of(grammar, reads)
 
 
+@checked
 def audit(
     grammar: Grammar,
     engines: str = "installed",
     *,
     instances: Sequence[Any] = (),
     vocabulary: str = "builtin",
-    tokens: int = TOKENS,
+    tokens: PositiveCount = TOKENS,
     settings: Settings = Settings(),  # frozen
 ) -> tuple[Audit, ...]:
     """Compare other engines' masks with the exact ones; an audit for each engine.
@@ -187,8 +190,11 @@ def audit(
 
     Each engine runs in a separate process.
 
-    Raises: WorkbenchError for an engine that is not installed, and where texts cannot be judged.
+    Raises: WorkbenchError for an engine that is not installed or not usable, and where texts cannot
+            be judged.
     """
+    if grammar.notation is Notation.JSON_SCHEMA:
+        check_validator()
     folders = engine_folders()
     chosen = engines_named(engines, folders)
     grammar = standalone(grammar)

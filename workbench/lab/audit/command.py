@@ -28,6 +28,7 @@ from workbench.lab.audit.auditor import SITES, TOKENS, Settings, engine_folders
 from workbench.lab.audit.engines import AUDITED, engines_named
 from workbench.lab.audit.findings import Audit, Status, report
 from workbench.lab.audit.findings import page as written
+from workbench.lab.audit.judge import check_validator
 from workbench.tasks.summary import failures_of
 
 if TYPE_CHECKING:
@@ -105,8 +106,8 @@ def audit_command(
 ) -> None:
     """Audit other engines' masks: where they forbid what a valid text needs, or allow too much.
 
-    Ctrl-C ends it and keeps the completed audits. Exit status 0: no finding; 1: some, or it was
-    stopped; 2: wrong use.
+    Ctrl-C ends it and keeps the completed audits. Exit status 0: no finding; 1: some, an engine is
+    not usable, or it was stopped; 2: wrong use.
     """
     settings = Settings(texts=texts, seed=seed, seconds=seconds, shorten_seconds=shorten)
     with errors_reported(), TemporaryDirectory() as folder:
@@ -116,14 +117,16 @@ def audit_command(
             raise WorkbenchError("expected a schema or a grammar", "name a file, a folder or -")
         stopped = failed = False
         if files:
-            folders = engine_folders(site or ())
-            chosen = engines_named(engines, folders)
             values = instances_of(instances) if instances is not None else ()
             named = [one for path in files for one in unread(path, notation, start, values, only)]
             if not named:
                 raise WorkbenchError(
                     f"no row holds {only!r}", "its id, suite or subset is compared"
                 )
+            if any(one.notation is Notation.JSON_SCHEMA for one in named):
+                check_validator()
+            folders = engine_folders(site or ())
+            chosen = engines_named(engines, folders)
             plan = Plan(
                 sampled(named, sample, seed), chosen, vocab, tokens, folders, patience, settings
             )
@@ -138,7 +141,7 @@ def audit_command(
             audits, stopped, failed = _run(plan, runner_named(jobs, ray), out, record, json)
             found += audits
             commands.append(command_of(record, audits) + ("  # stopped" if stopped else ""))
-        if not json:
+        if found and not json:
             typer.echo(report(found), nl=False)
         if page is not None:
             hint = "name a file in a folder that exists"

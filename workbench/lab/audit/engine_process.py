@@ -195,7 +195,8 @@ def _advances(advance: Any, token: int) -> bool:  # noqa: ANN401  # a Walker's f
 class EngineProcess:
     """An engine in a separate process, started when the first question is asked.
 
-    Raises: EngineLostError from each question; the next one starts a new process.
+    Raises: EngineLostError from each question, and the next one starts a new process;
+            WorkbenchError where the engine cannot be imported.
     """
 
     def __init__(

@@ -12,13 +12,14 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from importlib import import_module
 from importlib.metadata import version
 from random import Random
+from types import ModuleType
 from typing import Any
 
 from workbench.analysis.earley import SourceRecognizer
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.grammar.grammar import Grammar
 from workbench.lab.bench.schema_worker import in_declared_order, spellings, undeclared_left_out
@@ -42,6 +43,24 @@ class Judged:
     by_format: bool = False
 
 
+def _validators() -> ModuleType:
+    try:
+        return import_module("jsonschema.validators")
+    except ImportError:
+        raise WorkbenchError(
+            "claims about schemas are checked with the package jsonschema, which is missing",
+            "pip install 'grammar-workbench[audit]'",
+        ) from None
+
+
+def check_validator() -> None:
+    """Check that the validator of schemas is installed.
+
+    Raises: WorkbenchError with the command that installs it.
+    """
+    _validators()
+
+
 class SchemaJudge:
     """The package ``jsonschema`` for one schema; ``format`` is asserted.
 
@@ -49,13 +68,7 @@ class SchemaJudge:
     """
 
     def __init__(self, schema: Json) -> None:
-        try:
-            validators = import_module("jsonschema.validators")
-        except ImportError:
-            raise WorkbenchError(
-                "claims about schemas are checked with the package jsonschema, which is missing",
-                "pip install jsonschema",
-            ) from None
+        validators = _validators()
         latest = import_module("jsonschema").Draft202012Validator
         kind = validators.validator_for(schema, default=latest)
         try:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from random import Random
 from typing import Any, Protocol
 
 from workbench.analysis.random_texts import near_misses, samples
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation

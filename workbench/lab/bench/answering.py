@@ -20,6 +20,8 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.base.errors import WorkbenchError
+
 #: One thread for each engine and its libraries.
 ONE_THREAD = dict.fromkeys(
     (
@@ -58,11 +60,17 @@ class AnsweringProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self._end: Callable[[], None] = _nothing
+        #: Why the process cannot prepare itself; empty if it did, or was not started.
+        self._fault = ""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by the next line
         weakref.finalize(self, self._errors.close)
 
     def ask(self, question: Mapping[str, Any]) -> Any:  # noqa: ANN401  # JSON values
-        """The answer. Raises: EngineLostError; the next question starts a new process."""
+        """The answer.
+
+        Raises: EngineLostError, and the next question starts a new process; WorkbenchError where a
+                process ends before it is ready, for example because a module is missing.
+        """
         try:
             process = self._process or self._started()
             assert process.stdin is not None
@@ -95,6 +103,8 @@ class AnsweringProcess:
 
     def _started(self) -> subprocess.Popen[bytes]:
         """A new process that has prepared itself."""
+        if self._fault:
+            raise self._unusable()
         self._lines = queue.SimpleQueue()
         self._errors.seek(0)
         self._errors.truncate()
@@ -108,8 +118,19 @@ class AnsweringProcess:
         )
         self._end = weakref.finalize(self, _ended, self._process)
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
-        self._answer(max(_START_SECONDS, self._patience))
+        try:
+            self._answer(max(_START_SECONDS, self._patience))
+        except EngineLostError as error:
+            if error.status != "crashed":
+                raise
+            self.close()
+            self._fault = self._last_error()
+            raise self._unusable() from None
         return self._process
+
+    def _unusable(self) -> WorkbenchError:
+        hint = "install what it needs, or choose other engines"
+        return WorkbenchError(f"the engine is not usable: {self._fault}", hint)
 
     def _last_error(self) -> str:
         """The last line that the process wrote to stderr."""

@@ -2,10 +2,11 @@
 
 Each visitor edits a grammar, checks texts, looks at a picture, asks for advice and runs the
 embedded model for at most 60 tokens, with pauses of 0.3 to 1.5 seconds. A third number is that of
-simultaneous requests for pictures that take half a second each, all from one further address. The
-page runs in a separate process at this machine's own address; each visitor has another address, as
-behind a proxy. The command prints the time of each kind of answer, how often the server was busy,
-what failed, and the memory of the server.
+simultaneous requests for pictures that take half a second each, all from one further address; a
+fourth that of further addresses that each send grammars and holes that take all the seconds a text
+may take. The page runs in a separate process at this machine's own address; each visitor has
+another address, as behind a proxy. The command prints the time of each kind of answer, how often
+the server was busy, what failed, and the memory of the server.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import asyncio
 import json
 import os
 import re
+import string
 import subprocess
 import sys
 import time
@@ -98,7 +100,7 @@ class Visitor:
         """Work with the page until a moment of ``time.monotonic``."""
         while time.monotonic() < ends:
             text = self._random.choice(_PATTERNS) % self._random.randint(3, 40)
-            grammar = {"text": text, "notation": "regex", "start": "start", "style": ""}
+            grammar = {"text": text, "notation": "regex", "start": "start", "options": {}}
             await self.ask("compile_grammar", grammar)
             await asyncio.gather(
                 self.ask("check_texts", {**grammar, "texts": ["abcd", "12"]}),
@@ -116,6 +118,22 @@ class Visitor:
             count = self._random.randrange(10**6)
             text = f"(a|b)*a(a|b){{{40 + count % 40}}}|x{count}"
             await self.ask("draw_machine", {"text": text, "notation": "regex"}, "flood", waits=())
+            await asyncio.sleep(0.1)
+
+    async def exhaust(self, ends: float) -> None:
+        """Send grammars and holes that take all the seconds of a text, one after another."""
+        while time.monotonic() < ends:
+            count = self._random.randrange(10**6)
+            looks = "".join(f"(?=.*{letter}.*{letter})" for letter in string.ascii_lowercase)
+            nested = f"start ::= {'(' * 60}'a'{')*' * 60} '{count}'?;"
+            hole = {"prefix": "a" * 40, "suffix": "a" * 40}
+            sent = self._random.choice(
+                (
+                    {"text": f"{looks}.*{count}", "notation": "regex"},
+                    {"text": nested, "notation": "kbnf", "hole": hole},
+                )
+            )
+            await self.ask("compile_grammar", sent, "exhaust", waits=())
             await asyncio.sleep(0.1)
 
     async def ask(
@@ -152,8 +170,10 @@ class Visitor:
         await asyncio.sleep(self._random.uniform(0.3, 1.5))
 
 
-async def measured(url: str, visitors: int, flooding: int, seconds: float) -> Results:
-    """What visitors of a page measure; ``flooding`` of them only send what takes long."""
+async def measured(
+    url: str, visitors: int, flooding: int, seconds: float, exhausting: int = 0
+) -> Results:
+    """What visitors of a page measure, beside others that only send what takes long."""
     import httpx
 
     results = Results()
@@ -177,7 +197,9 @@ async def measured(url: str, visitors: int, flooding: int, seconds: float) -> Re
         every = [Visitor(client, names, 1 + n, results).visit(ends) for n in range(visitors)]
         # all of a flood have one address
         floods = [Visitor(client, names, 0, results).flood(ends) for _ in range(flooding)]
-        await asyncio.gather(files(), *every, *floods)
+        numbers = range(visitors + 1, visitors + exhausting + 1)
+        costly = [Visitor(client, names, number, results).exhaust(ends) for number in numbers]
+        await asyncio.gather(files(), *every, *floods, *costly)
     return results
 
 
@@ -214,12 +236,12 @@ def cpu_seconds(process: int) -> float:
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
-def main(visitors: int = 50, seconds: float = 60.0, flooding: int = 0) -> None:
+def main(visitors: int = 50, seconds: float = 60.0, flooding: int = 0, exhausting: int = 0) -> None:
     """Serve the page, measure it, and print the table."""
     with served() as (url, process):
         asyncio.run(measured(url, 2, 0, 3.0))  # the first pictures and masks
         before = megabytes(process)
-        results = asyncio.run(measured(url, visitors, flooding, seconds))
+        results = asyncio.run(measured(url, visitors, flooding, seconds, exhausting))
         results.megabytes = before, megabytes(process)
     print(results.table())
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from random import Random
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender
 from workbench.decoding.generate import Generation, generate_batch

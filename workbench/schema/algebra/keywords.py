@@ -18,7 +18,14 @@ from workbench.schema.normal_form import (
     non_empty,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import Formats, Node, invalid, json_text, unsupported
+from workbench.schema.schema_reader import (
+    OTHER_MEMBERS,
+    Formats,
+    Node,
+    invalid,
+    json_text,
+    unsupported,
+)
 from workbench.schema.string_sets import FORMATS, NARROWED_FORMATS, StringSet
 
 TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
@@ -248,7 +255,11 @@ def _extras(
     """The undeclared names with their values; and the names that count as evaluated."""
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
-    further = algebra.anything if keyword is None else subschemas.of(keyword)
+    closes = "properties" in members and OTHER_MEMBERS.isdisjoint(members)
+    if keyword is not None:
+        further = subschemas.of(keyword)
+    else:
+        further = algebra.nothing if closes and algebra.options.closed else algebra.anything
     rest = all_but(declared) if declared else algebra.all_values.texts
     evaluated: StringSet | None = None
     if tracked:

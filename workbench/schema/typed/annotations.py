@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from workbench.base.errors import VERY_SIMILAR, suggestion
 from workbench.base.source import Span
+from workbench.schema.pydantic_models import STRING_TYPES
 from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted, literal_or
 from workbench.schema.typed.types import (
     OPAQUE,
@@ -102,9 +103,7 @@ _KINDS = {
 }
 #: Hints for types that have no literals.
 REPLACEMENTS = {
-    **dict.fromkeys(
-        ("bytes", "date", "datetime", "time", "timedelta", "Decimal", "Path", "UUID"), "use str"
-    ),
+    **dict.fromkeys(STRING_TYPES, "use str"),
     "complex": "use tuple[float, float]",
     "object": "name the types it may have, as in int | str",
     "Any": "name the types it may have, as in int | str",

@@ -14,8 +14,9 @@ from dataclasses import field as dataclass_field
 
 from workbench.base.errors import ParseError, suggestion
 from workbench.base.source import Source, Span
+from workbench.schema.pydantic_models import source_hint
 from workbench.schema.typed.annotations import Annotations, read_enumeration
-from workbench.schema.typed.python_text import PYDANTIC_HINT, Names, PythonText, dotted, literal_or
+from workbench.schema.typed.python_text import Names, PythonText, dotted, literal_or
 from workbench.schema.typed.type_printer import type_text
 from workbench.schema.typed.types import (
     OPAQUE,
@@ -217,7 +218,7 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
         error = ParseError(message, text.source, text.name_span(node), hint, "unsupported_class")
         fields = any(isinstance(statement, ast.AnnAssign) for statement in node.body)
         if bases == ["BaseModel"] or bases == ["pydantic.BaseModel"]:
-            error.hint = PYDANTIC_HINT
+            error.hint = source_hint(text.source.text)
             head = text.source.text.index(")", text.span(node.bases[0]).end) + 1
             raise error.with_fix(f"@dataclass\n{indent}class {node.name}", Span(start, head))
         decorated = f"@dataclass\n{indent}" if fields and not node.bases else None

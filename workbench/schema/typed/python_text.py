@@ -11,11 +11,17 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NoReturn
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import ParseError, nearest, suggestion
 from workbench.base.source import Source, Span
+from workbench.schema.pydantic_models import (
+    STRING_MODULES,
+    adapter_hint,
+    is_pydantic_source,
+    source_hint,
+)
 from workbench.schema.typed.types import Definition
 
 #: The most characters of a definition; a text of this length is read in 0.2 to 0.3 s.
@@ -105,10 +111,6 @@ class PythonText:
         """
         span = where if isinstance(where, Span) else self.span(where)
         raise ParseError(message, self.source, span, hint, kind, fix)
-
-
-#: The hint for classes of Pydantic.
-PYDANTIC_HINT = "write a dataclass, or paste the output of model_json_schema() as a JSON Schema"
 
 
 def _parsed(text: str) -> ast.Module:
@@ -209,8 +211,11 @@ class Names:
                 word = statement.module
                 start = text.source.text.index(word, text.span(statement).start)
                 place = Span(start, start + len(word))
-        if "pydantic" in (getattr(statement, "module", None) or name.name):
-            otherwise = PYDANTIC_HINT
+        module = getattr(statement, "module", None) or name.name
+        if module in STRING_MODULES:
+            otherwise = adapter_hint("CLASS")
+        if is_pydantic_source(text.source.text):
+            otherwise = source_hint(text.source.text)
             if name.name == "BaseModel":  # its classes have the next fix
                 error = ParseError(message, text.source, place, otherwise, "unsupported_import")
                 raise error.with_fix("from dataclasses import dataclass", text.span(statement))

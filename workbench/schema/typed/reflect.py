@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from workbench.base.errors import BuildError
 from workbench.base.source import NO_SPAN, Source, Span
+from workbench.schema.pydantic_models import STRING_TYPES, is_pydantic
 from workbench.schema.typed.annotations import REPLACEMENTS, union_of
 from workbench.schema.typed.python_reader import FACTORY_DEFAULTS, read_types
 from workbench.schema.typed.type_printer import call_name, default_text, definitions_text
@@ -56,7 +57,10 @@ def reflect(cls: type) -> tuple[Types, dict[str, type]]:
     """
     reflection = _Reflection()
     if not isinstance(cls, type) or not dataclasses.is_dataclass(cls):
-        reflection.refuse(repr(cls), "expected a dataclass", "write @dataclass above the class")
+        hint = "write @dataclass above the class"
+        if is_pydantic(cls):
+            hint = f"use Grammar.from_json_schema({getattr(cls, '__name__', 'adapter')})"
+        reflection.refuse(repr(cls), "expected a dataclass", hint)
     root = reflection.named(cls).name
     text = definitions_text(reflection.definitions, root)
     return read_types(Source(text, "dataclass"), root), reflection.classes
@@ -195,7 +199,11 @@ class _Reflection:
             hint = f"write the types in brackets: {name}[str]"
             self.refuse(name, f"expected {name}[…], not {name} alone", hint)
         message = f"expected a type whose values are literals or calls of dataclasses, not {name}"
-        self.refuse(name, message, REPLACEMENTS.get(name, "use str, or a dataclass of its parts"))
+        replacement = REPLACEMENTS.get(name, "use str, or a dataclass of its parts")
+        if name in STRING_TYPES:
+            owner = self._at.partition(".")[0]
+            replacement = f"use str, or Grammar.from_json_schema(pydantic.TypeAdapter({owner}))"
+        self.refuse(name, message, replacement)
 
 
 _BARE = (typing.List, typing.Dict, typing.Set, typing.FrozenSet, typing.Tuple)  # noqa: UP006

@@ -258,6 +258,11 @@ class Mistake:
         text = self.source.text[self.span.start : self.span.end]
         return repr(text) if not text.isprintable() else f"'{text}'"
 
+    @property
+    def column(self) -> int:
+        """The column of the unexpected lexeme."""
+        return self.source.position(self.place)[1]
+
     def last(self, back: int = 1) -> Lexeme:
         """The lexeme ``back`` positions before the error."""
         if len(self.before) >= back:
@@ -338,6 +343,9 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
         error = mistake.error("this comment is never closed", "end it with *)", span)
         return with_rewrite(error, ((r"(\(\*.*)", r"\1 *)"),), mistake.place)
     what = "string" if opening[0] in "'\"" else "regex"
+    if (joined := _joined(mistake)) is not None:
+        hint = "a name follows its last quote without a space: a quote is missing before it"
+        return mistake.error(f"this {what} is never closed", hint, joined.span)
     hint = f"end it with {opening[1]}"
     suspect = next(
         (x for x in reversed(mistake.before) if x.kind in QUOTED and re.search(r"[;\n]", x.text)),
@@ -352,10 +360,22 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
     return error if suspect is not None else with_rewrite(error, closed, mistake.place)
 
 
+def _joined(mistake: Mistake) -> Lexeme | None:
+    """The string 'yes | ' of 'yes | 'no': a name follows it without a space, in the same line."""
+    line, _ = mistake.source.position(mistake.place)
+    pairs = zip(mistake.before, mistake.before[1:], strict=False)
+    for string, name in pairs:
+        is_near = mistake.source.position(string.span.start)[0] == line
+        is_joined = string.span.end == name.span.start
+        if string.kind in QUOTED and name.kind == "NAME" and is_near and is_joined:
+            return string
+    return None
+
+
 #   pattern               message, hint; tried where no lexeme matches
 _FOREIGN = [
     (r"#\w*\s+['\"]", "no space may follow '#' here", "write #'…' without a space"),
-    (r"//|#(?!\w*['\"])", "this is not a comment in KBNF", "comments are written (* … *)"),
+    (r"//|/\*|#(?!\w*['\"])", "this is not a comment in KBNF", "comments are written (* … *)"),
     (r"#\w+\s*['\"]", "there is no such kind of regex",
      "the forms are #'…', #e'…', #ex'…' and #substrs'…'"),
     (r"\*\)", "this closes no comment", "a comment begins with (*"),
@@ -376,6 +396,7 @@ _FOREIGN = [
 #: Corrections of them.
 _REWRITES = (
     (r"(#\w*)\s+(?=['\"])", r"\1"),
+    (r"/\*(?:(?!\*\)).)*?\*/", r""),
     (r"(?://|#)(?!\w*\s*['\"]) ?(.*)", r"(* \1 *)"),
     (r"<([A-Za-z_]\w*)>", r"\1"),
     (r":=?(?!:)|->|→", "::="),
@@ -410,10 +431,17 @@ def _foreign(mistake: Mistake) -> ParseError | None:
 
 
 def _hyphen(mistake: Mistake) -> ParseError:
-    bracket = mistake.open
-    if bracket is not None and bracket.kind == "_LBRACKET" and mistake.last(2) is bracket:
+    bracket, last = mistake.open, mistake.last()
+    if mistake.rest.startswith("--"):
+        message, hint = "this is not a comment in KBNF", "comments are written (* … *)"
+        start, rewrites = mistake.place, ((r"--+ ?(.*)", r"(* \1 *)"),)
+    elif bracket is not None and bracket.kind == "_LBRACKET" and mistake.last(2) is bracket:
         message, hint = "brackets hold an optional part", "a class of characters is a regex: #'[…]'"
         start, rewrites = bracket.span.start, ((r"(\[[^\]'\\\n]*\])", r"#'\1'"),)
+    elif last.kind != "NAME" or not re.match(r"-\w", mistake.rest) or last.span.end < mistake.place:
+        message = "KBNF has no exception: '-' does not leave texts out"
+        hint = "write a class without the characters, such as #'[a-z--b]', or except!('…')"
+        return mistake.error(message, hint)
     else:
         message = "expected a name of letters, digits and '_'"
         hint = "write two_words instead of two-words"
@@ -524,6 +552,10 @@ def _empty(mistake: Mistake) -> ParseError | None:
             return mistake.error(message, hint).with_fix("'' |")
         return _no_item(mistake, last)
     if mistake.wants == "rule" and mistake.kind == "_END":
+        if re.match(r";+[ \t]*[^;\s]", mistake.rest) and mistake.column == 1:
+            message, hint = "this is not a comment in KBNF", "comments are written (* … *)"
+            error = mistake.error(message, hint)
+            return with_rewrite(error, ((r";+ ?(.*)", r"(* \1 *)"),), mistake.place)
         message, hint = "expected a rule before ';'", "one ';' after each rule is enough"
         return mistake.error(message, hint).with_fix("")
     return None

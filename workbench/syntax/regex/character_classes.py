@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
+from itertools import islice
 
+from workbench.base.limits import check_time_budget
 from workbench.base.source import Unescaped
 from workbench.syntax.ranges import (
     MAX_CODE_POINT,
+    Gathering,
     Ranges,
     difference,
     intersection,
-    normalized,
     symmetric_difference,
     union,
 )
@@ -273,6 +275,9 @@ _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
 _SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
 #: The rest of a class of such members.
 _SIMPLE_CLASS = re.compile(rf"((?:{_SIMPLE.pattern})++)\]")
+#: The members of a class that are read at a time.
+_BATCH = 100_000
+_TOO_LONG = "write a class with fewer members"
 _OPERATIONS: dict[str, Callable[[Ranges, Ranges], Ranges]] = {
     "&&": intersection,
     "--": difference,
@@ -305,23 +310,25 @@ def _simple(reader: Reader) -> Ranges | None:
     simple = _SIMPLE_CLASS.match(reader.text, reader.at) if reader.flags.plain else None
     if simple is None:
         return None
-    members = []
-    for low, high in _SIMPLE.findall(simple[1]):
-        if high and high < low:
+    members, matches = Gathering(), _SIMPLE.finditer(simple[1])
+    while pairs := {match.groups() for match in islice(matches, _BATCH)}:
+        check_time_budget(_TOO_LONG)
+        if any(high and high < low for low, high in pairs):
             return None
-        members.append((ord(low), ord(high or low)))
+        members.add((ord(low), ord(high or low)) for low, high in pairs)
     reader.at = simple.end()
-    return normalized(members)
+    return members.ranges
 
 
 def _plain(reader: Reader, start: int) -> Ranges:
-    pieces: list[Ranges] = [()] if reader.rules.ecma else []
-    while not reader.ahead("]") or not pieces:
-        if not _take_simple(reader, pieces):
+    members, begins = Gathering(), not reader.rules.ecma
+    while not reader.ahead("]") or begins:
+        begins = False
+        if not _take_simple(reader, members):
             _refuse_posix(reader)
-            pieces.append(_item(reader, start))
+            members.add(_item(reader, start))
     reader.at += 1
-    return union(*pieces)
+    return members.ranges
 
 
 def _algebra(reader: Reader, start: int) -> Ranges:
@@ -336,31 +343,32 @@ def _algebra(reader: Reader, start: int) -> Ranges:
 
 def _union(reader: Reader, start: int, *, first: bool) -> tuple[Ranges, str]:
     """The members up to ``]`` or an operation, and the operation (empty at ``]``)."""
-    pieces: list[Ranges] = [()]
+    members, dashes = Gathering(), False
     _skip_blanks(reader)
     while first and reader.ahead("-"):
         reader.at += 1
-        pieces.append(reader.cased(((ord("-"), ord("-")),)))
+        members.add(reader.cased(((ord("-"), ord("-")),)))
+        dashes = True
         _skip_blanks(reader)
-    if first and len(pieces) == 1 and reader.take("]"):
-        pieces.append(((ord("]"), ord("]")),))
+    if first and not dashes and reader.take("]"):
+        members.add(((ord("]"), ord("]")),))
     while True:
         _skip_blanks(reader)
         following = reader.text[reader.at : reader.at + 2]
         if following in _OPERATIONS:
             reader.at += 2
-            return union(*pieces), following
+            return members.ranges, following
         if following[:1] == "]":
             reader.at += 1
-            return union(*pieces), ""
+            return members.ranges, ""
         if following[:1] == "[":
             posix = _posix(reader)
-            pieces.append(read_class(reader) if posix is None else posix)
-        elif not _take_simple(reader, pieces):
-            pieces.append(_item(reader, start))
+            members.add(read_class(reader) if posix is None else posix)
+        elif not _take_simple(reader, members):
+            members.add(_item(reader, start))
 
 
-def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
+def _take_simple(reader: Reader, members: Gathering) -> bool:
     """Take members without special meaning and ranges of them; whether there were any."""
     if not reader.flags.plain:
         return False
@@ -369,7 +377,8 @@ def _take_simple(reader: Reader, pieces: list[Ranges]) -> bool:
         low, high = match.groups()
         if high is not None and low > high:
             break
-        pieces.append(((ord(low), ord(high or low)),))
+        check_time_budget(_TOO_LONG)
+        members.add(((ord(low), ord(high or low)),))
         reader.at = match.end()
     return reader.at > start
 
@@ -403,6 +412,7 @@ def _refuse_posix(reader: Reader) -> None:
 
 def _item(reader: Reader, start: int) -> Ranges:
     """One member, a range of them, or a class such as ``\\d``."""
+    check_time_budget(_TOO_LONG)
     place = reader.at
     low = _member(reader, start)
     low_end = reader.at

@@ -22,19 +22,20 @@ whole are described by a further automaton (``guide``).
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from itertools import pairwise
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
+from workbench.base.limits import Limits
+from workbench.base.locks import WorkLock
 from workbench.vocabulary.disk_cache import Arrays, Packed, cached_arrays
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.encode import (
@@ -70,17 +71,19 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 _MIN_CACHED_TOKENS = 8_000
 
 
-def tables_of(vocabulary: Vocabulary) -> Tables:
+def tables_of(vocabulary: Vocabulary, limits: Limits | None = None) -> Tables:
     """The normalised tables of a vocabulary.
 
+    ``limits`` as in ``build_tables``.
+
     Cost:   0.4 s for 131k tokens, a few milliseconds if they are on disk.
-    Raises: VocabularyError if it has no rules, or too many exceptions to the pair test.
+    Raises: VocabularyError if it has no rules, or too many exceptions to the pair test; LimitError.
     """
     if len(vocabulary) < _MIN_CACHED_TOKENS:
-        return read_only(build_tables(rules_of(vocabulary)))
+        return read_only(build_tables(rules_of(vocabulary), limits))
 
     def make() -> Arrays:
-        made = build_tables(rules_of(vocabulary))
+        made = build_tables(rules_of(vocabulary), limits)
         hashed = {f"rules_{name}": array for name, array in made.rules._asdict().items()}
         return {n: a for n, a in made._asdict().items() if n != "rules"} | hashed
 
@@ -90,10 +93,13 @@ def tables_of(vocabulary: Vocabulary) -> Tables:
     )
 
 
-def build_tables(rules: Rules) -> Tables:
+def build_tables(rules: Rules, limits: Limits | None = None) -> Tables:
     """Normalise the rules, number the left forest, and find the exceptions to the pair test.
 
-    Raises: VocabularyError if there are too many exceptions.
+    The seconds of ``limits`` end the search for exceptions; without limits only a ``time_budget``
+    does.
+
+    Raises: VocabularyError if there are too many exceptions; LimitError.
     """
     splits = normalise(rules)
     live = np.flatnonzero(splits.left >= 0).astype(np.int32)
@@ -103,7 +109,7 @@ def build_tables(rules: Rules) -> Tables:
     none = np.zeros(0, np.int32), np.zeros(len(splits.rank) + 1, np.int32)
     tables = Tables(splits.left, splits.right, splits.rank, table, *left, *none)
     if splits.offending.any():
-        exceptions, exceptions_from = pair_exceptions(tables, splits, rules)
+        exceptions, exceptions_from = pair_exceptions(tables, splits, rules, limits)
         tables = tables._replace(exceptions=exceptions, exceptions_from=exceptions_from)
     return tables
 
@@ -270,7 +276,7 @@ class Feature(StrEnum):
     BYTE_FALLBACK = "encodes unknown characters byte by byte"
 
 
-_making = threading.Lock()
+_making = WorkLock()
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,16 +288,19 @@ class Bpe:
     tables: Tables
 
     @staticmethod
-    def of(vocabulary: Vocabulary) -> Bpe:
+    def of(vocabulary: Vocabulary, limits: Limits | None = None) -> Bpe:
         """The merges of a vocabulary, built at the first call and cached with it.
 
-        Raises: VocabularyError with the reason if proper tokenization cannot be computed exactly.
+        ``limits`` as in ``build_tables``. After a LimitError, the next call begins again.
+
+        Raises: VocabularyError with the reason if proper tokenization cannot be computed exactly;
+                LimitError.
         """
         with _making:
             kept = vars(vocabulary)
             if "_bpe" not in kept:
                 try:
-                    kept["_bpe"] = _made(vocabulary)
+                    kept["_bpe"] = _made(vocabulary, limits and limits.begun())
                 except VocabularyError as error:  # cached: this is called for every tested text
                     kept["_bpe"] = error
             found = kept["_bpe"]
@@ -529,10 +538,10 @@ class Bpe:
         return AddedSearch(self.vocabulary.tokenizer)
 
 
-def _made(vocabulary: Vocabulary) -> Bpe:
+def _made(vocabulary: Vocabulary, limits: Limits | None) -> Bpe:
     """The merges of a vocabulary, checked against its tokenizer if there is one.
 
-    Raises: VocabularyError if proper tokenization cannot be computed exactly.
+    Raises: VocabularyError if proper tokenization cannot be computed exactly; LimitError.
     """
     if vocabulary.tokenizer.unpredictable:
         raise VocabularyError(
@@ -540,6 +549,6 @@ def _made(vocabulary: Vocabulary) -> Bpe:
             f" {vocabulary.tokenizer.unpredictable}",
             "choose another vocabulary, or a method that does not need it",
         )
-    made = Bpe(vocabulary, tables_of(vocabulary))
+    made = Bpe(vocabulary, tables_of(vocabulary, limits))
     check_encoder(vocabulary, made.encode, made.added)
     return made

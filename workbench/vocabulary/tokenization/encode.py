@@ -15,6 +15,7 @@ from itertools import pairwise, product
 import numpy as np
 
 from workbench.base.errors import VocabularyError
+from workbench.base.limits import check_time_budget
 from workbench.vocabulary.tokenization.added_tokens import WHITE_SPACE
 from workbench.vocabulary.tokenization.merge_rules import (
     MAX_SHORT,
@@ -202,6 +203,7 @@ def check_encoder(
     if vocabulary.tokenizer.encoder is None:
         return
     for text in _texts(vocabulary):
+        check_time_budget()
         wanted = list(vocabulary.tokenizer.encoder(text))
         try:
             same = any(wanted == encode(prefixed) for prefixed in added.with_prefixes(text))

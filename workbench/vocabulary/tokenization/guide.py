@@ -34,12 +34,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed

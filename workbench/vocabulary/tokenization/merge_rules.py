@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit, wrapping
+from workbench.base.limits import check_time_budget
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
@@ -219,6 +220,7 @@ def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[in
     rows: list[Row] = []
     find = ids.get
     for token, text in enumerate(texts):
+        check_time_budget()
         if text is None or ranks[token] < 0:
             continue
         for cut in range(1, len(text)):
@@ -237,6 +239,7 @@ def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
     cut_out = {entry.text for entry in vocabulary.tokenizer.added}
     rows: list[Row] = []
     for rank, pair in enumerate(vocabulary.tokenizer.merges or ()):
+        check_time_budget()
         if not cut_out.isdisjoint((*pair, pair[0] + pair[1])):
             continue
         left, right = (side.decode(coding, "surrogateescape") for side in pair)

@@ -32,13 +32,14 @@ those pairs once and stores the results that differ (reference, section 3).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
+from workbench.base.limits import Limits, check_time_budget
 from workbench.vocabulary.tokenization.merge_rules import (
     NEVER,
     NOT_PRODUCED,
@@ -238,52 +239,95 @@ class Columns:
 #: The most pairs ``pair_exceptions`` encodes: ten seconds of work.
 MAX_ENCODED_PAIRS = 30_000_000
 
+#: The pairs that are listed at a time.
+_CHUNK = 20_000
 
-def pair_exceptions(tables: Tables, splits: Splits, rules: Rules) -> tuple[Ints, Ints]:
+#: What one call of the kernel spends at most, in squares of the symbols of a pair: about 20 ms.
+_SLICE = 2_000_000
+
+_TIME_HINT = "raise the limit: the tables of a tokenizer are made once and kept on disk"
+
+#: Raises LimitError when the time is over.
+Check = Callable[[str], None]
+
+
+def pair_exceptions(
+    tables: Tables, splits: Splits, rules: Rules, limits: Limits | None = None
+) -> tuple[Ints, Ints]:
     """The fields ``exceptions`` and ``exceptions_from`` of ``Tables``.
 
+    ``limits`` are those of the seconds; without them, only a ``time_budget`` ends the work.
+
     Cost:   a microsecond for every pair with an offending token in its derivations.
-    Raises: VocabularyError if there are too many such pairs.
+    Raises: VocabularyError if there are too many such pairs; LimitError.
     """
+    check = check_time_budget if limits is None else limits.clock().check
     tokens = len(splits.rank)
     unsafe = _with_derivations(splits, splits.offending)
     nodes = splits.rank != NOT_PRODUCED
-    first, second = _suspects(splits, unsafe, nodes)
+    suspects = _suspects(splits, unsafe, nodes, check)
     unsafe_count, node_count = int(unsafe.sum()), int(nodes.sum())
-    if 2 * unsafe_count * node_count + len(first) > MAX_ENCODED_PAIRS:
+    if 2 * unsafe_count * node_count + len(suspects) > MAX_ENCODED_PAIRS:
         raise VocabularyError(
             f"{unsafe_count} tokens are produced by earlier rules than their sides, too many to"
             " encode every pair with one of them",
             "order the merge rules so that the sides of a rule are produced before it",
         )
-    found: list[tuple[int, int]] = []
     longest = int(np.diff(rules.symbols_from).max(initial=1))
-    room = np.empty((2, 2 * longest), np.int32)
-    out = np.empty(node_count, np.int32)
-    for token in np.flatnonzero(nodes).tolist():
-        others = np.flatnonzero(nodes if unsafe[token] else unsafe).astype(np.int32)
-        others = np.union1d(others, second[first == token]).astype(np.int32)
-        count = _compare(tables, rules, token, others, room, out)
-        found.extend((token, other) for other in out[:count].tolist())
-    pairs = np.array(found, np.int32).reshape(-1, 2)
+    room, out = np.empty((2, 2 * longest), np.int32), np.empty((_CHUNK, 2), np.int32)
+    found = [out[:0].copy()]
+    for pairs in _pairs_to_encode(unsafe, nodes, suspects):
+        begin = 0
+        while begin < len(pairs):
+            check(_TIME_HINT)
+            begin, count = _compare(tables, rules, pairs, begin, _SLICE, room, out)
+            found.append(out[:count].copy())
+    exceptions = np.concatenate(found)
+    second = np.maximum(exceptions[:, 1], -1 - exceptions[:, 1])
+    exceptions = exceptions[np.lexsort((second, exceptions[:, 0]))]
     starts = np.zeros(tokens + 1, np.int32)
-    np.cumsum(np.bincount(pairs[:, 0], minlength=tokens), out=starts[1:])
-    return pairs[:, 1].copy(), starts
+    np.cumsum(np.bincount(exceptions[:, 0], minlength=tokens), out=starts[1:])
+    return exceptions[:, 1].copy(), starts
 
 
-def _suspects(splits: Splits, unsafe: Bools, nodes: Bools) -> tuple[Ints, Ints]:
-    """The pairs of safe tokens between whose spines a rule produces an offending token."""
-    pairs: set[tuple[int, int]] = set()
-    safe = nodes & ~unsafe
+def _pairs_to_encode(unsafe: Bools, nodes: Bools, suspects: Ints) -> Iterator[Ints]:
+    """All pairs with an unsafe token, and the suspects, in arrays (n, 2) of at most ``_CHUNK``."""
+    every, some, others = map(np.flatnonzero, (nodes, unsafe, nodes & ~unsafe))
+    yield from _products(some, every)
+    yield from _products(others, some)
+    for i in range(0, len(suspects), _CHUNK):
+        yield suspects[i : i + _CHUNK]
+
+
+def _products(firsts: Numbers, seconds: Numbers) -> Iterator[Ints]:
+    """All pairs of two tokens, in arrays (n, 2) of at most ``_CHUNK``."""
+    for begin in range(0, len(firsts) * len(seconds), _CHUNK):
+        pair = np.arange(begin, min(begin + _CHUNK, len(firsts) * len(seconds)))
+        row, column = np.divmod(pair, len(seconds))
+        yield np.stack((firsts[row], seconds[column]), 1).astype(np.int32)
+
+
+def _suspects(splits: Splits, unsafe: Bools, nodes: Bools, check: Check) -> Ints:
+    """The pairs of safe tokens between whose spines a rule produces an offending token, (n, 2).
+
+    Sorted; incomplete if there are more than ``MAX_ENCODED_PAIRS``.
+    """
+    tokens, safe = len(nodes), nodes & ~unsafe
+    keys, pending, waiting = np.empty(0, np.int64), [np.empty(0, np.int64)], 0
     for token in np.flatnonzero(splits.offending).tolist():
-        firsts = _with_on_spine(splits.right, int(splits.left[token])) & safe
-        seconds = _with_on_spine(splits.left, int(splits.right[token])) & safe
-        for first in np.flatnonzero(firsts).tolist():
-            pairs.update((first, second) for second in np.flatnonzero(seconds).tolist())
-        if len(pairs) > MAX_ENCODED_PAIRS:
-            break
-    sorted_pairs = np.array(sorted(pairs), np.int32).reshape(-1, 2)
-    return sorted_pairs[:, 0], sorted_pairs[:, 1]
+        check(_TIME_HINT)
+        firsts = np.flatnonzero(_with_on_spine(splits.right, int(splits.left[token])) & safe)
+        seconds = np.flatnonzero(_with_on_spine(splits.left, int(splits.right[token])) & safe)
+        for pairs in _products(firsts, seconds):
+            pending.append(pairs[:, 0] * np.int64(tokens) + pairs[:, 1])
+            waiting += len(pairs)
+            if waiting > len(keys) + 10 * _CHUNK:
+                check(_TIME_HINT)
+                keys, pending, waiting = np.union1d(keys, np.concatenate(pending)), [], 0
+            if len(keys) > MAX_ENCODED_PAIRS:
+                break
+    keys = np.union1d(keys, np.concatenate([keys, *pending]))
+    return np.stack((keys // tokens, keys % tokens), 1).astype(np.int32)
 
 
 def _with_on_spine(sides: Ints, token: int) -> Bools:
@@ -326,26 +370,32 @@ def _crossed(tables: Tables, first: int, second: int) -> bool:
 
 
 @njit(_nrt=False)
-def _compare(tables: Tables, rules: Rules, first: int, others: Ints, room: Ints, out: Ints) -> int:
-    """Write the exceptions of ``first`` among ``others``; return their number.
+def _compare(
+    tables: Tables, rules: Rules, pairs: Ints, begin: int, most: int, room: Ints, out: Ints
+) -> tuple[int, int]:
+    """Write the exceptions among ``pairs[begin:]`` until ``most`` is spent, at least of one pair.
 
-    Encodes each pair and compares the result with the walk and with the row.
+    Encodes each pair and compares the result with the walk and with the row. Returns the first
+    pair that is left, and the number of exceptions.
     """
-    count = 0
-    for second in others:
-        size = 0
-        for token in (int64(first), int64(second)):
+    count, spent = 0, 0
+    for pair in range(begin, len(pairs)):
+        if spent > most:
+            return pair, count
+        first, second, size = int64(pairs[pair, 0]), int64(pairs[pair, 1]), 0
+        for token in (first, second):
             for i in range(rules.symbols_from[token], rules.symbols_from[token + 1]):
                 room[0, size] = rules.symbols[i]
                 size += 1
+        spent += size * size
         left = merge_short(tables.rules, room[0], room[1], size, 1)
         stays = left == 2 and room[0, 0] == first and room[0, 1] == second
         if stays != may_follow_by_spines(tables, first, second) or stays == _crossed(
             tables, first, second
         ):
-            out[count] = second if stays else -1 - second
+            out[count, 0], out[count, 1] = first, second if stays else -1 - second
             count += 1
-    return count
+    return len(pairs), count
 
 
 # -- the automaton --------------------------------------------------------------------------------

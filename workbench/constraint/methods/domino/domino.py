@@ -21,17 +21,17 @@ after which tokens of one byte can complete the text, and is refused if these ca
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Hashable, Iterable, Iterator
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State, used_bytes
 from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.base.limits import LIMITS, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.automaton import AutomatonConstraint, Coaccessibility, automaton
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
@@ -43,7 +43,13 @@ from workbench.constraint.methods.domino.terminal_parser import (
     Readings,
     ReadingState,
 )
-from workbench.constraint.protocol import TokenMask, constraint_repr, pack
+from workbench.constraint.protocol import (
+    ASK_FOR_LESS,
+    ProcessLocal,
+    TokenMask,
+    constraint_repr,
+    pack,
+)
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -58,6 +64,7 @@ def allowed_nodes(tree: SubterminalTree, parser: Parser, state: ParserState) -> 
     step, path = parser.step, [state] * (len(terminal) + 1)
     found, node = [], 0
     while node < len(terminal):
+        check_time_budget()
         below = depth[node]
         target = step(path[below], terminal[node])
         if target == DEAD:
@@ -171,7 +178,7 @@ def whole_network(scanner: Scanner, parser: Parser) -> Network:
     )
 
 
-class DominoConstraint:
+class DominoConstraint(ProcessLocal):
     """A grammar over tokens by scanner, subterminal trees and parser.
 
     A state is the set of all readings of the text read. Masks are cached by state, the rows
@@ -214,7 +221,7 @@ class DominoConstraint:
         self._masks: dict[ReadingState, TokenMask] = {}
         self._rows: dict[Reading, npt.NDArray[np.bool_]] = {}
         self._steps: dict[tuple[ReadingState, TokenId], ReadingState | None] = {}
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
 
     @property
     def initial(self) -> ReadingState:
@@ -275,9 +282,10 @@ class DominoConstraint:
         return self.readings.is_final(state)
 
     def forced(self, state: ReadingState, most: int = sys.maxsize) -> bytes:
-        found, readings = bytearray(), self.readings
+        found, readings, clock = bytearray(), self.readings, self.limits.clock()
         with self._lock:
             while len(found) < most and not self.is_final(state):
+                clock.check(ASK_FOR_LESS)
                 following = readings.next_bytes(state)
                 if len(following) != 1:
                     break
@@ -310,7 +318,7 @@ class DominoConstraint:
         return target
 
     def _compute_mask(self, state: ReadingState) -> TokenMask:
-        with self._lock:
+        with self._lock, time_budget(self.limits.seconds):
             while len(self._masks) >= self._max_masks:
                 del self._masks[next(iter(self._masks))]
             allowed = np.zeros(len(self.vocabulary), np.bool_)
@@ -318,6 +326,7 @@ class DominoConstraint:
                 allowed |= self._row(reading)
             if self._completion is not None:
                 for token_id in np.flatnonzero(allowed).tolist():
+                    check_time_budget()
                     allowed[token_id] = self._step(state, token_id) is not None
             allowed[list(self.vocabulary.ends)] = self.is_final(state)  # r_EOS of Lemma 3.1
             mask = self._masks[state] = TokenMask(pack(allowed), len(self.vocabulary))

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import islice
 
 import numpy as np
@@ -28,6 +27,7 @@ from workbench.automata.build import regex_dfa
 from workbench.automata.minimize import minimize
 from workbench.automata.nfa import Nfa, NfaBuilder
 from workbench.automata.operations import difference
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits

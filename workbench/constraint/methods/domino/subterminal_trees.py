@@ -12,16 +12,16 @@ terminal that may follow is read from all of them together.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import State
 from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, int64, njit
-from workbench.base.limits import Limits
+from workbench.base.limits import Limits, check_time_budget
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId
@@ -33,8 +33,14 @@ Longs = npt.NDArray[np.int64]
 #: ``TreeArrays.size`` of a tree that was not completed: too many nodes, or too many bytes read.
 TOO_MANY_NODES, TOO_MANY_STEPS = -1, -2
 
-#: The most steps for one tree: bytes read, and trie nodes read from.
-_MAX_BYTES_READ = 100_000_000
+#: The steps for one tree in a second of the limits: bytes read, and trie nodes read from. A core
+#: that has to share its caches takes a second for as many, an idle one half of it. The trees of
+#: common grammars over 131k tokens take less than a million each.
+_STEPS_PER_SECOND = 8_000_000
+#: A tree may take as long as this, however short the limit.
+_LEAST_SECONDS = 0.05
+#: The steps that take as long as the call that reads a terminal, if it reads no byte.
+_STEPS_PER_CALL = 4
 
 
 class TreeInput(NamedTuple):
@@ -114,6 +120,7 @@ def read_terminal(
     """
     end_nodes, tokens, partial, end_count, token_count, steps = progress
     partial_visit, full_visit, end_visit = last_visits
+    steps += _STEPS_PER_CALL
     for k in range(low, high):
         start, steps = end_nodes[k], steps + 1
         node, stop, base = start + 1, len(source.byte), 0
@@ -192,11 +199,11 @@ def initial_levels(source: TreeInput, owner: int) -> Longs:
 
 @njit()
 def build_tree(
-    source: TreeInput, state: int, owner: int, max_nodes: int, max_depth: int
+    source: TreeInput, state: int, owner: int, max_nodes: int, max_depth: int, max_steps: int
 ) -> TreeArrays:
     """The tree of a scanner's state inside terminal ``owner``, or of ``BETWEEN`` if that is −1.
 
-    It has at most ``max_nodes`` nodes and ``max_depth`` levels.
+    It has at most ``max_nodes`` nodes and ``max_depth`` levels, after about ``max_steps`` steps.
 
     The walk is depth first. A level is a node of the tree. Its column of ``levels`` has the slice
     of its ``end_nodes`` (rows 0 and 1), the slice of ``follows`` still to be tried after it (2 and
@@ -227,7 +234,7 @@ def build_tree(
         entry = state if next_follow < 0 else source.initials[terminal]
         end_count, token_count = progress.end_count, progress.token_count
         progress = read_terminal(source, entry, low, high, progress, visit, last_visits, path)
-        if progress.steps > _MAX_BYTES_READ or size == max_nodes:
+        if progress.steps > max_steps or size == max_nodes:
             status = TOO_MANY_NODES if size == max_nodes else TOO_MANY_STEPS
             return TreeArrays(
                 status, tree[0], tree[1], tree[2], tree[3], progress.tokens, progress.partial
@@ -355,6 +362,7 @@ class Trees:
         self._levels = levels
         self._states = frozenset((BETWEEN, *scanner.inside))
         self._max_megabytes, self._megabytes = limits.megabytes / 2, 0.0
+        self._max_steps = int(_STEPS_PER_SECOND * max(limits.seconds, _LEAST_SECONDS))
         #: The trees already built.
         self.each: dict[State, SubterminalTree] = {}
         clock = limits.clock()
@@ -378,7 +386,8 @@ class Trees:
 
     def _build(self, state: State) -> SubterminalTree:
         owner = int(self._scanner.owner[state])
-        tree = build_tree(self._tree_input, state, owner, _MAX_NODES, self._levels)
+        check_time_budget()
+        tree = build_tree(self._tree_input, state, owner, _MAX_NODES, self._levels, self._max_steps)
         if tree.size < 0:
             what = "sequences of terminals" if tree.size == TOO_MANY_NODES else "ways"
             raise LimitError(

@@ -11,11 +11,10 @@ terminal. Usually a text has one; a word that may be a keyword or a name has two
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.dfa import State as ScannerState
 from workbench.base.limits import Limits
@@ -47,7 +46,7 @@ class Parser:
         )
         # the time limit of the construction does not apply to steps during decoding
         self._clock = limits.clock()
-        without_deadline = replace(limits, began=None)
+        without_deadline = limits.per_stage()
         self._machine = machine if isinstance(machine, Dfa) else Runner(machine, without_deadline)
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
@@ -140,7 +139,7 @@ class Parser:
             queue, seen = [state], {state}
             for top in queue:  # the list grows during the loop
                 self._clock.check()
-                for opened, _ in network.openings(top):
+                for opened in network.opened(top):
                     result.update(terminal for terminal, _ in self._edges[opened])
                 more = network.returns[network.owner[top]] if network.finals[top] else ()
                 queue.extend(back for back in more if back not in seen)

@@ -9,7 +9,6 @@ text at all is cached for all machines (``proper.is_completable``).
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy.typing as npt
 
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
+from workbench.base.limits import check_time_budget, time_budget
 from workbench.constraint.methods.proper.live_edges import Live
 from workbench.constraint.methods.proper.walker import (
     NEW_PIECE,
@@ -25,7 +25,7 @@ from workbench.constraint.methods.proper.walker import (
     Guesses,
     Ints,
 )
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.protocol import ASK_FOR_LESS, Constraint
 from workbench.constraint.protocol import State as ConstraintState
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.pair_test import may_precede
@@ -199,22 +199,25 @@ def first_bytes(vocabulary: Vocabulary) -> npt.NDArray[np.int16]:
     return cached
 
 
-def forced(constraint: Constraint, state: ConstraintState, most: int = sys.maxsize) -> bytes:
+def forced(constraint: Constraint, state: ConstraintState, most: int, seconds: float) -> bytes:
     """The bytes that every accepted text continues with; empty at a branch or a final state.
 
     For constraints that step only by whole tokens: all tokenizations are followed in parallel.
+
+    Raises: LimitError past the seconds.
     """
     result = bytearray()
     paths: dict[tuple[bytes, ConstraintState], None] = {(b"", state): None}
-    while len(result) < most and len(paths) <= _MAX_PATHS:
-        expanded = _expand(constraint, paths)
-        if expanded is None:
-            break
-        first_bytes_read = {rest[0] for rest, _ in expanded}
-        if len(first_bytes_read) != 1:
-            break
-        result.append(first_bytes_read.pop())
-        paths = {(rest[1:], target_state): None for rest, target_state in expanded}
+    with time_budget(seconds):
+        while len(result) < most and len(paths) <= _MAX_PATHS:
+            expanded = _expand(constraint, paths)
+            if expanded is None:
+                break
+            first_bytes_read = {rest[0] for rest, _ in expanded}
+            if len(first_bytes_read) != 1:
+                break
+            result.append(first_bytes_read.pop())
+            paths = {(rest[1:], target_state): None for rest, target_state in expanded}
     return bytes(result)
 
 
@@ -225,6 +228,7 @@ def _expand(
     tokens = constraint.vocabulary.tokens
     expanded: dict[tuple[bytes, ConstraintState], None] = {}
     for rest, state in paths:
+        check_time_budget(ASK_FOR_LESS)
         if rest:
             expanded[rest, state] = None
             continue

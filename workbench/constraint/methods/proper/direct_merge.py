@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ import numpy as np
 from workbench.automata import graphs
 from workbench.automata.determinize import explore
 from workbench.automata.minimize import minimize
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.proper.walker import NEW_PIECE, SAME_PIECE, Guess, Guesses

@@ -22,7 +22,6 @@ the embedded vocabulary and the first one of Mistral.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -32,6 +31,7 @@ from workbench.base import dfa as machines
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.methods.proper.boundaries import (
     PartialCharacters,
@@ -52,7 +52,7 @@ from workbench.constraint.methods.proper.walker import (
     RunnerMachine,
     Words,
 )
-from workbench.constraint.protocol import TokenMask, constraint_repr, set_bits
+from workbench.constraint.protocol import ProcessLocal, TokenMask, constraint_repr, set_bits
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import RenewingRunner, Situation
@@ -159,6 +159,10 @@ def is_completable(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
     return results[token, guess]
 
 
+#: More bytes than distances distinguish: a rule may need 2⁴⁰ of them.
+_FAR = 2**31 - 1
+
+
 class NestedRows(ProperRows):
     """The rows of a network; its states are those of a ``RenewingRunner``.
 
@@ -237,11 +241,14 @@ class NestedRows(ProperRows):
         return distances
 
     def _bytes_left(self, situation: Situation) -> int:
-        """The fewest bytes to the end of an accepted text."""
+        """The fewest bytes to the end of an accepted text; of more than ``_FAR`` this number."""
         return min(
-            self._rest_lengths[at]
-            + sum(self._rest_lengths[waiting] for waiting in self._situations.unstack(node))
-            for at, node in self._situations.configurations(situation)
+            _FAR,
+            *(
+                self._rest_lengths[at]
+                + sum(self._rest_lengths[waiting] for waiting in self._situations.unstack(node))
+                for at, node in self._situations.configurations(situation)
+            ),
         )
 
 
@@ -261,7 +268,7 @@ class ProperState(NamedTuple):
     last: TokenId
 
 
-class ProperConstraint:
+class ProperConstraint(ProcessLocal):
     """A language in canonical token sequences; safe to share between threads.
 
     A sequence is proper if encoding its text gives the sequence, where the space that SentencePiece
@@ -289,7 +296,7 @@ class ProperConstraint:
         find: Finder = live_edges,
     ) -> None:
         self.vocabulary, self.limits = vocabulary, limits
-        bpe = Bpe.of(vocabulary)
+        bpe = Bpe.of(vocabulary, limits)
         guesses, last = after_prompt(bpe, joined or ())
         #: The tokens that may follow each position, before those the last token excludes.
         self.rows: ProperRows = (
@@ -297,7 +304,7 @@ class ProperConstraint:
             if isinstance(machine, Dfa)
             else NestedRows(machine, bpe, limits)
         )
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
         self._masks: dict[ProperState, TokenMask] = {}
         self._max_masks = limits.rows_of(4 * self.rows.words)
         self.initial = ProperState(self.rows.initial, guesses, last)
@@ -357,4 +364,4 @@ class ProperConstraint:
             )
 
     def forced(self, state: ProperState, most: int = sys.maxsize) -> bytes:
-        return forced(self, state, most)
+        return forced(self, state, most, self.limits.seconds)

@@ -14,12 +14,13 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.code_points import fold
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
@@ -42,14 +43,14 @@ from workbench.constraint.methods.proper.walker import (
     Ints,
     Walker,
 )
-from workbench.constraint.protocol import Constraint, TokenMask, constraint_repr
+from workbench.constraint.protocol import Constraint, ProcessLocal, TokenMask, constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe, Feature
 from workbench.vocabulary.tokenization.merge_rules import SYMBOL
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-class ExplicitConstraint:
+class ExplicitConstraint(ProcessLocal):
     """Decodes along a token automaton; the states are the automaton's.
 
     Raises: VocabularyError for the empty language.
@@ -86,7 +87,7 @@ class ExplicitConstraint:
         return state in self.automaton.finals
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
-        return forced(self, state, most)
+        return forced(self, state, most, LIMITS.seconds)
 
 
 def merged_automaton(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) -> TokenDfa:
@@ -94,7 +95,7 @@ def merged_automaton(dfa: Dfa, vocabulary: Vocabulary, limits: Limits = LIMITS) 
 
     Raises: VocabularyError for tokenizers that do more than merge; LimitError.
     """
-    bpe = Bpe.of(vocabulary)
+    bpe = Bpe.of(vocabulary, limits)
     if bpe.guide is not None:
         raise VocabularyError(
             f"DirectMerge supports only merges, and {vocabulary.name} {' and '.join(bpe.features)}",

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import cached_property
 from heapq import heappop, heappush, merge
 from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
 from workbench.constraint.methods.proper.live_edges import as_bits
@@ -72,7 +71,7 @@ class ProperRows(ABC):
         self.bpe, self.guesses = bpe, Guesses.of(bpe)
         #: The number of words of a row.
         self.words = (len(bpe.vocabulary) + 31) // 32
-        self._limits = replace(limits, began=None)  # the time limit applies to each mask
+        self._limits = limits.per_stage()  # the time limit applies to each mask
         #: The clock of the current row; a search outside of ``rows`` has its own.
         self._clock: Clock | None = None
         self._max_rows = limits.rows_of(8 * self.words)

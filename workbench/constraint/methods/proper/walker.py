@@ -9,7 +9,6 @@ walk continues.
 
 from __future__ import annotations
 
-import threading
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -19,6 +18,7 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import inner, njit, wrapping
 from workbench.base.limits import Limits
+from workbench.base.locks import WorkLock
 from workbench.constraint.engine.trie_walk import (
     BYTE_MASK,
     DEPTH_MASK,
@@ -361,7 +361,7 @@ class Guesses:
     def __init__(self, bpe: Bpe) -> None:
         self._guide = bpe.guide
         self._canonical = bpe.tables.rank != NOT_PRODUCED
-        self._lock = threading.RLock()
+        self._lock = WorkLock()
         self._codes = np.full(1024, -1, np.int64)
         #: The number of a code, by its hash.
         self._numbers = np.full(1024, -1, np.int32)

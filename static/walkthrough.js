@@ -1,0 +1,36 @@
+/* The picture on the whole screen, with the text of the run: the arrow keys go from token to token. */
+
+import { el } from "./dom.js";
+import { createFullScreen } from "./full-screen.js";
+import { emit, on, state } from "./state.js";
+import { glyphs } from "./tokens.js";
+
+const STEPS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 };
+
+/** @param {(selector: string) => any} find @param {HTMLElement} card */
+export function createWalkthrough(find, card) {
+  const box = find(".walkthrough"),
+    text = box.querySelector(".text");
+  const screen = createFullScreen(card, find(".zoom .large"), {
+    key: ({ key }) => {
+      if (STEPS[key]) emit("walk", STEPS[key]);
+      return key in STEPS;
+    },
+    changed: () => write(),
+  });
+  box.addEventListener("click", ({ target }) => emit("walk", Number(target.dataset.by ?? 0)));
+  find(".pic.main").addEventListener("keydown", (event) => {
+    if (event.key === "f" && !event.ctrlKey && !event.metaKey && !event.altKey) screen.show(!screen.isOn());
+  });
+  /** The text of the run, with the selected token marked. */
+  function write() {
+    if (!screen.isOn()) return;
+    const { steps, selected } = state;
+    text.replaceChildren(
+      ...(steps.length ? [] : ["No run yet"]),
+      ...steps.map((step, index) => el(index === selected ? "mark" : "span", {}, glyphs(step.token))),
+    );
+    text.querySelector("mark")?.scrollIntoView({ block: "nearest", inline: "center" });
+  }
+  on("step", write);
+}

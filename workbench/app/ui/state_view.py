@@ -1,0 +1,187 @@
+"""One state of a picture: what it reads, a text that leads to it, its places in the grammar."""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from workbench.analysis.earley import SourceRecognizer
+from workbench.analysis.run_tracing import PicturedMachine
+from workbench.app.pipeline import Compiled
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import tokens_between
+from workbench.app.ui.pictures import sentence
+from workbench.app.ui.requests import TextRequest, text_in
+from workbench.app.ui.streams import Record
+from workbench.automata.code_points import character_edges, describe, in_brief
+from workbench.automata.graphs import reachable
+from workbench.automata.lazy_dfa import LazyDfa
+from workbench.base.dfa import DEAD, Dfa
+from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.limits import check_time_budget
+from workbench.base.source import Span
+from workbench.base.visible_text import visible
+from workbench.drawing.drawable import OVER_TOKENS, Machine
+from workbench.grammar.label_encoding import encode_labels, plain_text, show_labels
+from workbench.pushdown.runner import Runner
+from workbench.syntax.ranges import Ranges, intersection, union
+
+#: Tokens of a state that are sent as examples.
+_MAX_EXAMPLES = 8
+
+#: States visited by the search for a text that leads to a state.
+_MAX_VISITED = 4_000
+
+#: Places in the grammar that are returned for a state.
+_MAX_PLACES = 4
+
+
+def about_state(handlers: Handlers, sent: Record) -> Record:
+    """What may be read in a state, a text that leads to it, and its places in the grammar."""
+    try:
+        state = text_in(sent, "state", 40)
+        machine, drawn, _ = handlers.drawn(sent)
+        compiled = handlers.compiled(TextRequest.of(sent))
+        answer: Record = {
+            "ok": True,
+            "state": state,
+            "reads": "",
+            "returns": "",
+            "reached": None,
+            "places": [],
+        }
+        if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
+            listed = tokens_between(handlers, sent, machine, drawn, state, "")
+            answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
+        answer["number"] = drawn.numbers.get(state, state)
+        if drawn.followed is not None and state.isdigit():
+            answer |= _reached(compiled, drawn.followed, int(state))
+        return answer
+    except (WorkbenchError, ValueError, IndexError) as error:
+        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
+        return {"ok": False, "why": why}
+
+
+def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
+    """What may be read in a state, a short text that leads to it, and where that is written."""
+    machine = _machine(compiled, followed)
+    reads, returns = machine.read_in(state), machine.returns(state)
+    answer: Record = {
+        "reads": describe(reads) if reads else "",
+        "returns": in_brief(returns) if returns else "",
+    }
+    text = _shortest(machine, state)
+    if text is None:
+        return answer
+    answer["reached"] = visible(show_labels(text))
+    try:
+        reached = SourceRecognizer.shared(compiled.readable()).after(plain_text(text))
+    except LimitError:
+        return answer
+    if reached is not None:
+        answer["may_end"] = reached.may_end
+        own = [piece for piece in reached.pieces if intersection(piece.reads, reads)]
+        answer["places"] = [_place(compiled, piece.span) for piece in own[:_MAX_PLACES]]
+    return answer
+
+
+def _place(compiled: Compiled, span: Span) -> Record:
+    written = compiled.text[span.start : span.end]
+    return {"start": span.start, "end": span.end, "what": written[:40]}
+
+
+class _Automaton:
+    """A character automaton: what it reads in a state, and its steps for ``_shortest``."""
+
+    def __init__(self, machine: Dfa | LazyDfa) -> None:
+        self.initial = machine.initial
+        self.classes = machine.classes
+        self.step = machine.step
+
+    def shows(self, here: int, state: int) -> bool:
+        return here == state
+
+    def read_in(self, state: int) -> Ranges:
+        return _read_in(self, state)
+
+    def returns(self, state: int) -> Ranges:
+        return ()
+
+
+class _Configurations:
+    """A network of rules for the same questions: one state has several configurations."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.initial = runner.initial
+        self.classes = runner.classes
+        self.step = runner.step
+        self._runner = runner
+
+    def shows(self, here: int, state: int) -> bool:
+        # the first state of a called rule has no separate configuration: look at the callers
+        opened = self._runner.network.opened
+        return any(state in opened(at) for at, _ in self._runner.configurations(here))
+
+    def read_in(self, state: int) -> Ranges:
+        """What the state reads, or a rule that it calls.
+
+        Raises: LimitError past the ``time_budget``: a rule may have thousands of callers.
+        """
+        check_time_budget()
+        return _read_in(self._runner, self._runner.begun_in(state))
+
+    def returns(self, state: int) -> Ranges:
+        """What any caller may read when the rule of a state has ended."""
+        ended = reachable([state], self._continued)
+        callers = {target for each in ended for target in self._continued(each)}
+        return union((), *map(self.read_in, callers))
+
+    def _continued(self, ended: int) -> list[int]:
+        """The states in which a caller continues when a rule ends in a state."""
+        network = self._runner.network
+        if not network.finals[ended]:
+            return []
+        calls = network.calls
+        called = calls[:, 1] == network.owner[ended]
+        return [int(target) for target in np.unique(calls[called, 2])]
+
+
+def _read_in(machine: _Automaton | Runner, state: int) -> Ranges:
+    edges = character_edges(machine.step, state, machine.classes)
+    return union((), *(ranges for ranges, _ in edges))
+
+
+def _machine(compiled: Compiled, followed: PicturedMachine) -> _Automaton | _Configurations:
+    if followed is PicturedMachine.CHARACTERS:
+        assert compiled.characters is not None, "the machine was drawn"
+        return _Automaton(compiled.characters)
+    grammar = compiled.readable()
+    pictured = encode_labels(grammar)
+    network = pictured.network if followed is PicturedMachine.NETWORK else pictured.rules
+    return _Configurations(Runner(network, grammar.limits))
+
+
+def _shortest(machine: _Automaton | _Configurations, state: int) -> bytes | None:
+    """A shortest text that leads the machine to a state; None if the search reaches its limit.
+
+    Breadth-first search with one byte of each class, a readable one if possible.
+    """
+    bytes_of: dict[int, int] = {}
+    for byte in (*range(0x61, 0x7B), *range(0x30, 0x3A), *range(0x20, 0x7F), *range(256)):
+        bytes_of.setdefault(int(machine.classes[byte]), byte)
+    found: dict[int, bytes] = {machine.initial: b""}
+    waiting = deque([machine.initial])
+    while waiting and len(found) < _MAX_VISITED:
+        here = waiting.popleft()
+        if machine.shows(here, state):
+            return found[here]
+        for byte in bytes_of.values():
+            try:
+                there = machine.step(here, byte)
+            except LimitError:
+                continue
+            if there != DEAD and there not in found:
+                found[there] = found[here] + bytes([byte])
+                waiting.append(there)
+    return None

@@ -1,0 +1,67 @@
+"""Recognizes W3C EBNF, ABNF and ANTLR, which no parser here reads, for the hints of errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from workbench.base.errors import ParseError
+from workbench.base.source import Source
+
+#: The characters that are searched for signs: the regexes try each pair of places.
+_MAX_SEARCHED = 2_000
+
+#: Strings, and comments of KBNF: signs inside them say nothing about the notation.
+_QUOTED = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\(\*.*?\*\)", re.DOTALL)
+
+#: What a text in each notation has, outside of quotes. A notation with ``::=`` is no ABNF.
+_SIGNS = {
+    # each comment is matched in one way: else a text of many comments takes exponential time
+    "ANTLR": re.compile(
+        r"\A(?:\s|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*"
+        r"(?:lexer\s+|parser\s+)?grammar\s+\w+\s*;"
+    ),
+    "ABNF": re.compile(
+        r"\A(?!.*::=).*?(?:%[xdb][0-9A-Fa-f]|^[A-Za-z][\w-]*\s*=/"
+        r"|=[^;\n]*(?:\b\d*\*\d*[A-Za-z(\[\"']|\s/\s)|\A\s*;.*\n\s*[A-Za-z][\w-]*\s*=)",
+        re.DOTALL | re.MULTILINE,
+    ),
+    "W3C EBNF": re.compile(r"#x[0-9A-Fa-f]+\b|\A[^;]*/\*[^;]*::=|\A[^;]*::=[^;]*/\*[^;]*\Z"),
+}
+
+#: How the constructs of each are written in KBNF and in GBNF.
+_WRITTEN = {
+    ("ANTLR", "KBNF"): "leave 'grammar' out, and write name ::= … ; for a rule, "
+    "#'[0-9]' for a class and (* … *) for a comment",
+    ("ANTLR", "GBNF"): "leave 'grammar' out, and write name ::= … for a rule without ';', "
+    '"…" for a string and # … for a comment',
+    ("ABNF", "KBNF"): "write name ::= … ; for a rule, | for /, #'[0-9]+' for 1*DIGIT, "
+    "#'[0-9]' for %x30-39 and (* … *) for a comment",
+    ("ABNF", "GBNF"): "write name ::= … for a rule, | for /, [0-9]+ for 1*DIGIT, "
+    "[0-9] for %x30-39, ( … )? for an optional part and # … for a comment",
+    ("W3C EBNF", "KBNF"): "write ; after each rule, #'[a-z]' for a class, "
+    r"#'\\x09' for #x9 and (* … *) for a comment",
+    ("W3C EBNF", "GBNF"): r'write \x09 inside "…" or […] for #x9, "…" for a string '
+    "and # … for a comment",
+}
+
+
+def other_notation(text: str) -> str | None:
+    """The notation in which a text seems to be written, if it is one that is not read."""
+    plain = _QUOTED.sub("''", text[:_MAX_SEARCHED])
+    return next((name for name, signs in _SIGNS.items() if signs.search(plain)), None)
+
+
+@contextmanager
+def other_notations_named(source: Source, notation: str) -> Iterator[None]:
+    """Within the block, the hint of a ParseError names the notation of a text that is another."""
+    try:
+        yield
+    except ParseError as error:
+        name = other_notation(source.text)
+        if name is not None:
+            written = _WRITTEN[name, notation]
+            error.hint = f"this looks like {name}, which is not read: {written}"
+            error.fix = None
+        raise
