@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import os
 import zlib
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -64,10 +63,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = sorted(kept, key=lambda item: item.get_closest_marker("strangers") is None)
 
 
-@pytest.fixture
-def frozen_heap() -> Iterator[None]:
-    """What other tests left is not collected within the seconds of this one."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Collections do not visit the tests themselves."""
+    _freeze_heap()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def frozen_heap() -> None:
+    """Collections within a test do not visit what other modules left: limits count their time."""
+    _freeze_heap()
+
+
+def _freeze_heap() -> None:
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()

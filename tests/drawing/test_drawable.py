@@ -80,7 +80,6 @@ LARGE = {
 }
 
 
-@pytest.mark.usefixtures("frozen_heap")
 @pytest.mark.parametrize("name", LARGE)
 def test_error_of_a_picture_that_takes_too_long(name: str) -> None:
     """``draw`` and ``shown`` each end within their seconds."""

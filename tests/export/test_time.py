@@ -44,7 +44,6 @@ LARGE: dict[str, tuple[Callable[[], wb.Grammar], tuple[str, ...]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("frozen_heap")
 @pytest.mark.parametrize("name", LARGE)
 def test_error_of_an_export_that_takes_too_long(name: str) -> None:
     make, notations = LARGE[name]

@@ -90,6 +90,8 @@ class PathCounts:
     """The accepting paths of an automaton over characters, counted by length up to ``longest``.
 
     Cost: lengths × edges additions of integers.
+
+    Raises: LimitError if they exceed the current time budget.
     """
 
     def __init__(self, dfa: Dfa, longest: int) -> None:
@@ -101,6 +103,7 @@ class PathCounts:
         #: For each length and state, how many paths of that length lead to a final state.
         self._counts = [dict.fromkeys(machine.finals, 1)]
         for _ in range(longest):
+            check_time_budget()
             before = self._counts[-1]
             row = {
                 state: count
@@ -423,7 +426,7 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
     # if the shortest text is long, other texts need room to differ from it
     shortest = wander.shortest
     most = max(longest, shortest + min(shortest, _MAX_EXTRA_CHARACTERS))
-    draw = _by_counting(grammar, most) or _by_walking(wander, shortest, most)
+    draw = _by_counting(grammar, most, seconds / 2) or _by_walking(wander, shortest, most)
     while True:
         clock.check()
         yield draw(random)
@@ -432,11 +435,14 @@ def _draws(grammar: Grammar, random: Random, longest: int) -> Iterator[str | Non
 _Draw = Callable[[Random], str | None]
 
 
-def _by_counting(grammar: Grammar, longest: int) -> _Draw | None:
+def _by_counting(grammar: Grammar, longest: int, seconds: float) -> _Draw | None:
+    """None for a machine that is too large, or has too many paths to count in these seconds."""
     if not isinstance(grammar.reader, Dfa) or len(grammar.reader) > _MAX_COUNTED_STATES:
         return None
-    paths = PathCounts(grammar.reader, longest)
-    return paths.draw if paths.lengths else None
+    with suppress(LimitError), time_budget(seconds):
+        paths = PathCounts(grammar.reader, longest)
+        return paths.draw if paths.lengths else None
+    return None
 
 
 def _by_walking(wander: RandomWalk, shortest: int, longest: int) -> _Draw:
