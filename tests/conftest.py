@@ -1,9 +1,9 @@
 """What all tests share: which of them run.
 
 A bare ``pytest`` leaves out the tests marked ``slow``, ``browser`` and ``exhaustive``; with the name
-of a file, a folder or a test, or with ``-m``, all of it runs. ``--slow`` runs the slow ones and those
-in a browser too, ``--exhaustive 2/16`` one sixteenth of the exhaustive ones: ``.ci/run`` takes
-another one for each commit, so sixteen in a row run every test.
+of a file, a folder or a test, or with ``-m``, all of it runs. ``--slow 0/2`` runs a half of the slow
+ones and those in a browser too (``0/1`` all), ``--exhaustive 2/32`` a part of the exhaustive ones:
+``.ci/run`` takes other parts for each commit, so thirty-two in a row run every test.
 
 Property tests are not timed. For a landing there is the
 profile ``repeatable``: the same examples each time, so that a change is refused for its own faults.
@@ -28,7 +28,9 @@ settings.load_profile("workbench")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The options that add tests."""
-    parser.addoption("--slow", action="store_true", help="run slow tests and those in a browser")
+    parser.addoption(
+        "--slow", metavar="K/N", help="run the K-th of N parts of slow tests and those in a browser"
+    )
     parser.addoption(
         "--exhaustive", metavar="K/N", help="run the K-th of N parts of the exhaustive"
     )
@@ -49,13 +51,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     )
     if config.getoption("markexpr") or (named and not config.getoption("exhaustive")):
         return
-    part, parts = map(int, (config.getoption("exhaustive") or "0/0").split("/"))
-    slow = config.getoption("slow")
+
+    def is_in_part(item: pytest.Item, option: str) -> bool:
+        part, parts = map(int, (config.getoption(option) or "0/0").split("/"))
+        return bool(parts) and zlib.crc32(item.nodeid.encode()) % parts == part % parts
 
     def is_wanted(item: pytest.Item) -> bool:
         if item.get_closest_marker("exhaustive"):
-            return bool(parts) and zlib.crc32(item.nodeid.encode()) % parts == part % parts
-        return slow or not (item.get_closest_marker("slow") or item.get_closest_marker("browser"))
+            return is_in_part(item, "exhaustive")
+        if item.get_closest_marker("slow") or item.get_closest_marker("browser"):
+            return is_in_part(item, "slow")
+        return True
 
     kept = [item for item in items if is_wanted(item)]
     config.hook.pytest_deselected(items=list(set(items).difference(kept)))

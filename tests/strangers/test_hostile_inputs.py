@@ -15,8 +15,8 @@ import pytest
 from tests.strangers.hostile_inputs import HOSTILE
 from tests.strangers.sweep import Measuring, Settings, exceeds, rows_in
 
-#: Parts of the inputs; each has about twenty seconds of work.
-_PARTS = 32
+#: Parts of the inputs; each has ten to fifty seconds of work.
+_PARTS = 64
 SETTINGS = Settings(0.2, "builtin")
 
 
