@@ -517,7 +517,7 @@ export function mountLearn({ element, server }) {
         }
         lesson = answer;
       }
-      step = Math.max(0, Math.min(lesson.pages.length - 1, number));
+      step = Math.max(0, Math.min(lesson.pages.length - 1, Math.trunc(number) || 0));
       show(focus);
       scrollTo({ top: 0 });
     });

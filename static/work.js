@@ -9,6 +9,7 @@ const MOST_TESTS = 50,
   LONGEST_TEXT = 50000;
 const text = (value, most = LONGEST_TEXT) => (typeof value === "string" && value.length <= most ? value : null);
 const number = (value, low, high) => (typeof value === "number" && value >= low && value <= high ? value : undefined);
+const whole = (value, low, high) => (Number.isInteger(value) ? number(value, low, high) : undefined);
 
 /** A test in either shape that was ever written: a text, or a text with what is expected of it. */
 function test(held) {
@@ -20,13 +21,13 @@ function test(held) {
 function settings(held) {
   const kept = {
     temperature: number(held?.temperature, 0, 5),
-    seed: number(held?.seed, 0, 2 ** 31 - 1),
-    max_tokens: number(held?.max_tokens, 1, 1024),
+    seed: whole(held?.seed, 0, 2 ** 31 - 1),
+    max_tokens: whole(held?.max_tokens, 1, 1024),
     constraint:
       typeof held?.constraint === "string" && /^[a-z_]{1,40}$/.test(held.constraint) ? held.constraint : undefined,
-    lookahead: number(held?.lookahead, 0, 1000),
+    lookahead: whole(held?.lookahead, 0, 1000),
     repetition_penalty: number(held?.repetition_penalty, 0.1, 10),
-    top_k: number(held?.top_k, 1, 1000000),
+    top_k: whole(held?.top_k, 1, 1000000),
     top_p: number(held?.top_p, 0.001, 1),
     min_p: number(held?.min_p, 0, 1),
     small_tokens: held?.small_tokens === true || undefined,
@@ -37,7 +38,7 @@ function settings(held) {
       ? {
           opening: text(held.reasoning.opening, 100) ?? "",
           closing: held.reasoning.closing,
-          budget: number(held.reasoning.budget, 0, 1024) ?? 64,
+          budget: whole(held.reasoning.budget, 0, 1024) ?? 64,
         }
       : undefined,
   };
@@ -87,8 +88,8 @@ function comparison(held) {
       methods,
       temperature,
       seed,
-      seeds: number(held.seeds, 1, 30),
-      max_tokens: number(held.max_tokens, 1, 512),
+      seeds: whole(held.seeds, 1, 30),
+      max_tokens: whole(held.max_tokens, 1, 512),
       prompts: text(held.prompts) ?? undefined,
       whose: held.whose === "example" ? "example" : undefined,
     }),
