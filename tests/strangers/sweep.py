@@ -23,6 +23,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -204,19 +205,31 @@ def _read(hostile: Hostile, text: str, limits: wb.Limits) -> wb.Grammar:
     return wb.Grammar.from_text(text, hostile.notation, limits=limits)
 
 
+def _problems(hostile: Hostile, text: str, limits: wb.Limits) -> object:
+    return wb.problems(text, hostile.notation, limits=limits)
+
+
+#: The operations on the text itself, which need no grammar.
+_OF_TEXTS: dict[str, Callable[[Hostile, str, wb.Limits], object]] = {
+    "read": _read,
+    "problems": _problems,
+}
+#: The names of all operations.
+_NAMES = (*_OF_TEXTS, *OPERATIONS)
+
+
 def _rows_of(
     hostile: Hostile, settings: Settings, wanted: Iterable[str], send: Callable[[Row], None]
 ) -> None:
     """Send the rows of an input."""
     text, limits = hostile.text, settings.limits
 
-    def reading(call: Measuring) -> None:
-        call("from_text", lambda: _read(hostile, text, limits))
-
     wanted = set(wanted)
-    if "read" in wanted:
-        send({"operation": "read", **_row(reading, settings)})
-    if not wanted - {"read"}:
+    for name, work in _OF_TEXTS.items():
+        if name in wanted:
+            whole = partial(work, hostile, text, limits)
+            send({"operation": name, **_row(partial(_called, name, whole), settings)})
+    if wanted <= _OF_TEXTS.keys():
         return
     vocabulary = wb.Vocabulary.load(settings.vocabulary)
     try:
@@ -231,6 +244,10 @@ def _rows_of(
             send({"operation": name, **_row(_bound(OPERATIONS[name], case), settings)})
 
 
+def _called(name: str, work: Callable[[], object], call: Measuring) -> None:
+    call(name, work)
+
+
 def _bound(operation: Operation, case: Case) -> Callable[[Measuring], None]:
     return lambda call: operation(case, call)
 
@@ -238,7 +255,7 @@ def _bound(operation: Operation, case: Case) -> Callable[[Measuring], None]:
 def sweep(
     settings: Settings,
     inputs: Iterable[Hostile] = HOSTILE,
-    operations: Iterable[str] = ("read", *OPERATIONS),
+    operations: Iterable[str] = _NAMES,
     done: Mapping[str, Iterable[str]] | None = None,
 ) -> Iterator[Row]:
     """The rows of inputs and operations, without those that are done."""
@@ -316,7 +333,7 @@ def main() -> None:
         return
     settings = Settings(given.seconds, given.vocabulary)
     inputs = [each for each in HOSTILE if given.inputs is None or each.name in given.inputs]
-    operations = given.operations or ("read", *OPERATIONS)
+    operations = given.operations or _NAMES
     with given.out.open("a", encoding="utf-8") as out:
         for row in sweep(settings, inputs, operations, _stored(given.out, settings)):
             print(json.dumps(row, ensure_ascii=False), file=out, flush=True)
