@@ -23,6 +23,7 @@ declare const NOTATIONS: {
   label: string;
   suffix: string;
   choices: Record<string, (string | boolean)[]>;
+  numbers: string[];
   finish: boolean;
   rules: boolean;
   written: boolean;

@@ -39,6 +39,7 @@ export function mountGrammar({ element, server }) {
     note = find(".note"),
     aloud = find(".aloud"),
     layout = find(".layout select"),
+    longest = find(".longest input"),
     closes = find(".closes input");
   const LINT_AFTER = 600; // milliseconds after a compilation: pictures come first
   const compiling = createLatest(),
@@ -85,14 +86,24 @@ export function mountGrammar({ element, server }) {
     const { layout: option, choices } = notations[notation];
     closes.parentNode.hidden = !choices.closed;
     closes.checked = Boolean(state.options.closed);
-    layout.parentNode.hidden = !option;
+    layout.parentNode.hidden = longest.parentNode.hidden = !option;
     if (!option) return;
     layout.replaceChildren(
       ...choices[option.name].map((name) => el("option", { value: name }, option.labels[name] ?? name)),
     );
     layout.setAttribute("aria-label", option.title);
     layout.title = option.title;
-    layout.value = state.options[option.name] ?? choices[option.name][0];
+    showLayout();
+  }
+  /** Any blanks may be limited to a number in a row: then the option is that number. */
+  function showLayout() {
+    const { layout: option, choices, numbers } = notations[state.notation];
+    const value = state.options[option.name] ?? choices[option.name][0],
+      limited = typeof value === "number";
+    layout.value = limited ? "any" : value;
+    longest.value = limited ? String(value) : "";
+    longest.setAttribute("aria-invalid", "false");
+    longest.parentNode.hidden = layout.value !== "any" || !numbers.includes(option.name);
   }
   /** Read the grammar with another choice of an option; the default needs no room in a link. */
   function setOption(name, value) {
@@ -103,7 +114,16 @@ export function mountGrammar({ element, server }) {
     emit("typed");
     compileSoon.now();
   }
-  layout.addEventListener("change", () => setOption(notations[state.notation].layout.name, layout.value));
+  const setLayout = (value) => {
+    setOption(notations[state.notation].layout.name, value);
+    showLayout();
+  };
+  layout.addEventListener("change", () => setLayout(layout.value));
+  longest.addEventListener("change", () => {
+    const wrong = !longest.validity.valid;
+    longest.setAttribute("aria-invalid", String(wrong));
+    if (!wrong) setLayout(longest.value ? Number(longest.value) : "any");
+  });
   closes.addEventListener("change", () => setOption("closed", closes.checked));
   /** What stands here is found again in the tab of its notation. */
   function keep() {

@@ -75,6 +75,12 @@ const MACHINE = [
   SPACE,
 ];
 
+const WHITE_SPACE = {
+  name: "whitespace",
+  title: "White space: runs and the picture have one space, and tests accept any; other choices are for tests too",
+  labels: { auto: "writes one space", any: "any blanks", "one space": "one space only", compact: "no blanks" },
+};
+
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
     Convert, ``table`` its colours, ``layout`` the option that says how its texts are
     laid out, with what the page calls its choices, ``tab`` a shorter name of its tab, ``begin``
@@ -88,11 +94,7 @@ const OWN = {
   json_schema: {
     one: "a JSON Schema",
     table: JSON_SCHEMA,
-    layout: {
-      name: "whitespace",
-      title: "White space: runs and the picture have one space, and tests accept any; other choices are for tests too",
-      labels: { auto: "writes one space", any: "any blanks", "one space": "one space only", compact: "no blanks" },
-    },
+    layout: WHITE_SPACE,
     begin: {
       max_tokens: 64,
       text: [
@@ -114,6 +116,7 @@ const OWN = {
     one: "a structural tag",
     tab: "Tags",
     table: JSON_SCHEMA,
+    layout: WHITE_SPACE,
     begin: {
       max_tokens: 96,
       text: [
@@ -182,8 +185,9 @@ const OWN = {
 };
 
 /** The notations that the server has registered, by name: ``rules`` whether there is an outline of rules; ``written``
-    whether grammars can be converted to it; ``choices`` the values of its options, the default first; ``finish``
-    whether its runs must end within their budget by default. */
+    whether grammars can be converted to it; ``choices`` the values of its options, the default first;
+    ``numbers`` the options that are also a number; ``finish`` whether its runs must end within their budget by
+    default. */
 export const notations = Object.fromEntries(
   NOTATIONS.map((one) => [
     one.name,

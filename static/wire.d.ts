@@ -890,7 +890,7 @@ export interface WrittenGrammar {
   text: string;
   notation: string;
   start: string;
-  options: Record<string, string | boolean>;
+  options: Record<string, string | boolean | number>;
 }
 
 /** An exercise with all that is needed to open it. */
@@ -937,7 +937,7 @@ export interface ModelAnswer {
   text: string;
   notation: string;
   start: string;
-  options: Record<string, string | boolean>;
+  options: Record<string, string | boolean | number>;
   ok: true;
   teaches: string;
 }
@@ -996,7 +996,7 @@ export interface SolvedExercise {
   text: string;
   notation: string;
   start: string;
-  options: Record<string, string | boolean>;
+  options: Record<string, string | boolean | number>;
   teaches: string;
 }
 
@@ -1200,7 +1200,7 @@ export interface ResultsGrammar {
   text: string;
   notation: string;
   start: string;
-  options: Record<string, string | boolean>;
+  options: Record<string, string | boolean | number>;
   prompt: string;
 }
 
@@ -1508,7 +1508,7 @@ export interface LessonOpening {
   text: string;
   notation: string;
   start: string;
-  options: Record<string, string | boolean>;
+  options: Record<string, string | boolean | number>;
   prompt: string;
   tab: string;
   name: string;

@@ -49,12 +49,13 @@ function settings(held) {
 
 /** The options of the notation; earlier versions wrote ``style`` for the one option that notations had. */
 function options({ notation, options, style }) {
-  const { choices } = notations[notation];
+  const { choices, numbers } = notations[notation];
   const held = options ?? (style ? { [Object.keys(choices)[0]]: style } : {});
   return Object.fromEntries(
     Object.entries(choices)
       .filter(([name, values]) => Object.hasOwn(held, name) && values.slice(1).includes(held[name]))
-      .map(([name]) => [name, held[name]]),
+      .map(([name]) => [name, held[name]])
+      .concat(numbers.filter((name) => whole(held[name], 1, 9999)).map((name) => [name, held[name]])),
   );
 }
 

@@ -170,6 +170,21 @@ def test_options_of_a_schema_are_kept_with_it(visit: Any) -> None:
         choice.select_option("auto")
         v.page.wait_for_function("wb.state.compiled.options.whitespace === undefined")
         assert v.page.locator("#wb-run .branch.old").count() == 1, "a run of another grammar"
+        longest = v.page.locator("#wb-grammar .longest input")
+        assert longest.is_hidden(), "one space, or none, has no runs"
+        choice.select_option("any")
+        longest.fill("0")
+        longest.press("Tab")
+        assert longest.get_attribute("aria-invalid") == "true"
+        assert v.page.evaluate("wb.state.options") == {"whitespace": "any"}
+        longest.fill("2")
+        longest.press("Tab")
+        v.page.wait_for_function("wb.state.compiled.options.whitespace === 2")
+        assert choice.input_value() == "any"
+        turn(v, "kbnf")
+        assert longest.is_hidden()
+        turn(v, "json_schema")
+        assert longest.input_value() == "2"
         choice.select_option("compact")
         v.page.check("#wb-grammar .closes input")
         v.page.wait_for_function("wb.state.compiled.options.closed === true")

@@ -41,6 +41,9 @@ CHECKED = [
     ((), '{"a":null,"b":"soon"}', 1, "a format is asserted"),
     (("--formats", "annotation"), '{"a":null,"b":"soon"}', 0, "a format is an annotation"),
     (("--whitespace", "one space"), DECLARED, 1, "the layout holds too"),
+    (("--whitespace", "1"), '{ "a" : null , "b" : "2020-01-31" }', 0, "runs of one character"),
+    (("--whitespace", "1"), '{"a":null,  "b":"2020-01-31"}', 1, "a run of two characters"),
+    (("--whitespace", "0"), DECLARED, 2, "a number is positive"),
     (("--closed",), DECLARED, 0, "the object is closed already"),
 ]
 

@@ -19,7 +19,7 @@ from workbench.schema.json_schema import SchemaGrammar, schema_grammar
 from workbench.schema.schema_reader import SchemaOptions, schema_source
 
 COMPACT, ONE_SPACE = SchemaOptions(whitespace="compact"), SchemaOptions(whitespace="one space")
-ANY = SchemaOptions(bound=12)
+ANY = SchemaOptions(whitespace=12)
 
 _STRING, _INTEGER = {"type": "string"}, {"type": "integer"}
 _ANY: dict[str, Any] = {}

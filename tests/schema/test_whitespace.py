@@ -14,7 +14,7 @@ from workbench.pushdown.build import build_separately
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.schema.json_schema import schema_tree
-from workbench.schema.schema_reader import DEFAULT_BOUND, SchemaOptions, schema_source
+from workbench.schema.schema_reader import LONGEST_RUN, SchemaOptions, schema_source
 from workbench.vocabulary.vocabulary import Vocabulary
 
 SCHEMA = {
@@ -58,7 +58,7 @@ def test_policies(text: str, compact: bool, one_space: bool, anything: bool) -> 
 
 @pytest.mark.parametrize("bound", [1, 2, 7])
 def test_a_run_is_bounded(bound: int) -> None:
-    options = SchemaOptions(bound=bound)
+    options = SchemaOptions(whitespace=bound)
     for text in ('{%s"a":[]}', '{"a"%s:[]}', '{"a":%s[]}', '{"a":[%s]}', '{"a":[]}%s'):
         assert _accepts(text % (" " * bound), options)
         assert not _accepts(text % (" " * (bound + 1)), options)
@@ -69,14 +69,14 @@ def test_the_default_accepts_an_indent_of_four_at_depth_eight() -> None:
     for _ in range(8):
         value = [value]
     lines = json.dumps(value, indent=4).splitlines()
-    assert max(len(line) - len(line.lstrip()) for line in lines) + len("\r\n") <= DEFAULT_BOUND
+    assert max(len(line) - len(line.lstrip()) for line in lines) + len("\r\n") <= LONGEST_RUN
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"whitespace": "none"}, "unknown whitespace policy 'none'"),
-        ({"bound": 0}, "expected a whitespace bound of at least 1, not 0"),
+        ({"whitespace": 0}, "expected runs of at least 1 character of whitespace, not 0"),
     ],
 )
 def test_error_for_options(options: dict[str, object], message: str) -> None:
@@ -92,6 +92,7 @@ GENERATED = [
     ({},                          None,       True,             '{"a": 1}',           "nothing chooses"),
     ({"whitespace": "auto"},      None,       True,             '{"a": 1}',           "the default, by its name"),
     ({"whitespace": "any"},       None,       True,             '{ "a"  :1}',         "chosen for both"),
+    ({"whitespace": 2},           None,       True,             '{ "a"  :1}',         "chosen for both"),
     ({"whitespace": "one space"}, None,       False,            '{"a": 1}',           "chosen for both"),
     ({"whitespace": "compact"},   None,       False,            '{"a":1}',            "chosen for both"),
     ({},                          CLOSE,      False,            '{"a":1}',            "the schema chooses"),
@@ -121,6 +122,43 @@ def test_texts_are_generated_with_one_space_and_accepted_with_any(
         assert byte in constraint.mask(state), why
         state = constraint.advance(state, byte)
     assert constraint.is_final(state)
+
+
+_NUMBERS = {"type": "array", "items": {"type": "integer"}}
+_TAG = {"type": "json_schema", "json_schema": _NUMBERS}
+
+
+@pytest.mark.parametrize(
+    ("notation", "text", "options", "free"),
+    [
+        ("lark", f"start: %json {json.dumps(_NUMBERS)}", {}, True),
+        ("lark", f"start: %json {json.dumps(_NUMBERS)}", {"whitespace": "any"}, False),
+        ("lark", 'start: "[1, 2]" | "[1,  2]"', {}, False),
+        ("structural_tag", json.dumps({"type": "structural_tag", "format": _TAG}), {}, True),
+        (
+            "structural_tag",
+            json.dumps({"type": "structural_tag", "format": _TAG | {"max_whitespace_cnt": 2}}),
+            {},
+            False,
+        ),
+        ("dataclass", "@dataclass\nclass P:\n    a: list[int]", {"style": "json"}, True),
+        ("dataclass", "@dataclass\nclass P:\n    a: list[int]", {}, False),
+    ],
+)
+def test_other_json_is_generated_with_one_space(
+    notation: str, text: str, options: dict[str, Any], free: bool
+) -> None:
+    grammar = Grammar.from_text(text, notation, **options)
+    writes = grammar.for_generation
+    tight, wide = ("[1, 2]", "[1,  2]") if notation != "dataclass" else ('{"a": []}', '{"a":  []}')
+    assert grammar.accepts(tight) == grammar.accepts(wide)
+    assert writes.accepts(tight) == grammar.accepts(tight)
+    assert writes.accepts(wide) == (grammar.accepts(wide) and not free)
+
+
+def test_only_json_has_a_choice_of_white_space() -> None:
+    with pytest.raises(WorkbenchError, match="only JSON has a choice of white space"):
+        Grammar.from_dataclass("@dataclass\nclass P:\n    a: int", whitespace=3)
 
 
 def test_what_fills_a_hole_may_have_any_white_space() -> None:

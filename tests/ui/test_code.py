@@ -244,6 +244,7 @@ def test_the_client_asks_the_address_the_page_is_at() -> None:
     ("sent", "call", "option"),
     [
         ({"notation": "json_schema", "text": "true", "options": {"whitespace": "one space"}}, 'from_json_schema(GRAMMAR, whitespace="one space")', "--whitespace 'one space'"),
+        ({"notation": "json_schema", "text": "true", "options": {"whitespace": 4}}, "from_json_schema(GRAMMAR, whitespace=4)", "--whitespace 4"),
         ({"notation": "json_schema", "text": "true", "options": {"closed": True, "format": "annotation"}}, 'from_json_schema(GRAMMAR, closed=True, format="annotation")', "--closed --formats annotation"),
         ({"notation": "dataclass", "text": "class P:\n    x: int", "options": {"style": "json"}}, 'from_dataclass(GRAMMAR, style="json")', "--style json"),
         ({"notation": "gbnf", "text": 'top ::= "a"', "start": "top"}, 'from_gbnf(GRAMMAR, root="top")', "--start top"),

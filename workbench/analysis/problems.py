@@ -21,7 +21,7 @@ from workbench.base.errors import (
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation, check_options, notation_of, parse_grammar
+from workbench.grammar.notations import Notation, checked_options, notation_of, parse_grammar
 from workbench.pushdown.build import check_defined, missing_start
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import GrammarTree, Rule, Sequence
@@ -61,7 +61,7 @@ def problems(
     Raises: WorkbenchError for an unknown notation or option.
     """
     notation = notation_of(notation)
-    check_options(notation, options)
+    options = checked_options(notation, options)
     try:
         grammar = Grammar.from_text(text, notation, start, limits=limits, **options)
     except WorkbenchError as error:

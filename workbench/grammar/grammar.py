@@ -26,7 +26,7 @@ from workbench.base.visible_text import shorten
 from workbench.grammar.notations import (
     Notation,
     ParsedGrammar,
-    check_options,
+    checked_options,
     generation_options,
     notation_of,
     parse_dataclass,
@@ -139,7 +139,7 @@ class Grammar(Language):
     def from_json_schema(
         schema: str | dict[str, Any] | bool | type | JsonAdapter,
         *,
-        whitespace: str = "auto",
+        whitespace: str | int = "auto",
         order: str = "declared",
         format: str = "assert",
         closed: bool = False,
@@ -151,8 +151,9 @@ class Grammar(Language):
 
         ``schema``      its text, its value, or a model's class or a ``TypeAdapter`` of Pydantic,
                         with which ``parse`` returns a validated instance.
-        ``whitespace``  ``any`` (each run bounded), ``one space`` (as ``json.dumps``), ``compact``;
-                        ``auto`` accepts any and generates one space (``for_generation``).
+        ``whitespace``  ``any`` (in runs of at most 36 characters), a number (any, in runs of at
+                        most so many), ``one space`` (as ``json.dumps``), or ``compact``; ``auto``
+                        accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.
         ``format``      ``assert`` accepts only strings of the format; ``annotation`` all strings.
         ``closed``      an object has only the members that its schema names, as in strict tool
@@ -180,8 +181,16 @@ class Grammar(Language):
         return grammar if parser is None else replace(grammar, value=parser)
 
     @staticmethod
-    def from_dataclass(cls: type | str, *, style: str = "call", limits: Limits = LIMITS) -> Grammar:
+    def from_dataclass(
+        cls: type | str,
+        *,
+        style: str = "call",
+        whitespace: str | int = "auto",
+        limits: Limits = LIMITS,
+    ) -> Grammar:
         """The instances of a dataclass: constructor calls, or with ``style="json"`` JSON.
+
+        ``whitespace`` is that of JSON, as in ``from_json_schema``.
 
         A text is parsed as Python and never executed; the last of several definitions is used.
         ``parse`` returns the instance of a text.
@@ -190,10 +199,11 @@ class Grammar(Language):
         Source: Koo et al. 2024, §5.2.
         """
         prepare_notation(Notation.DATACLASS)
+        options = checked_options(Notation.DATACLASS, {"style": style, "whitespace": whitespace})
         work = limits.begun()
-        read = parse_dataclass(cls, style, work)
+        read = parse_dataclass(cls, work, **options)
         grammar = Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
-        return replace(grammar, options=Notation.DATACLASS.non_defaults("", style=style))
+        return replace(grammar, options=Notation.DATACLASS.non_defaults("", **options))
 
     @staticmethod
     @checked
@@ -269,8 +279,8 @@ class Grammar(Language):
                 option.
         """
         notation = notation_of(notation)
-        check_options(notation, options)
         if notation is Notation.REGEX:
+            checked_options(notation, options)
             return Grammar.from_regex(text, limits=limits, name=name or "regex", phases=phases)
         source = text_source(text, name or "grammar")
         return Grammar._read(source, notation, limits, phases, start=start, **options)
@@ -286,6 +296,7 @@ class Grammar(Language):
         **options: Any,  # noqa: ANN401
     ) -> Grammar:
         """The language of a text in a notation of rules."""
+        options = checked_options(notation, options)
         prepare_notation(notation)
         work = limits.begun()
         with timed("read", phases):
@@ -345,8 +356,10 @@ class Grammar(Language):
     def for_generation(self) -> Grammar:
         """The grammar of the texts that a model should write.
 
-        A JSON Schema read with ``whitespace="auto"`` accepts any white space, and is written with
-        one space. Every other grammar is its own. The page and the command line generate with it.
+        JSON read with ``whitespace="auto"`` may have any white space, and is written with one
+        space: that of a JSON Schema, of a dataclass with ``style="json"``, of structural tags and
+        of ``%json`` in Lark. Every other grammar is its own. The page and the command line generate
+        with it.
 
         Raises: LimitError.
         """

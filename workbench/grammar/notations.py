@@ -24,10 +24,12 @@ from workbench.syntax.grammar_tree import Automaton, GrammarTree, Rule, Sequence
 from workbench.syntax.other_notations import other_notations_named
 
 
+@dataclass(frozen=True, slots=True)
 class Importing(Combining):
     """``LanguageOperations`` for one text, embedded JSON Schemas included."""
 
-    __slots__ = ()
+    #: The white space of the schemas.
+    whitespace: str | int = "auto"
 
     def schema(self, source: Source) -> GrammarTree:
         """The rules of an embedded JSON Schema, without white space around the whole instance.
@@ -37,9 +39,10 @@ class Importing(Combining):
         Raises: ParseError, BuildError, LimitError.
         """
         from workbench.schema.json_schema import schema_grammar
-        from workbench.schema.schema_reader import KEYWORD
+        from workbench.schema.schema_reader import KEYWORD, SchemaOptions
 
-        parsed = schema_grammar(source, limits=self.limits)
+        options = SchemaOptions(whitespace=self.whitespace)
+        parsed = schema_grammar(source, options, self.limits)
         for note in parsed.notes:
             if note.pointer.startswith(f"/{KEYWORD}"):  # notes on a part are not shown
                 message = f"{note.pointer} cannot be read: it says how one engine writes JSON"
@@ -101,10 +104,12 @@ def _gbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     return ParsedGrammar(tree, "root" if start == "start" and not named else start)
 
 
-def _lark(source: Source, start: str, limits: Limits) -> ParsedGrammar:
+def _lark(source: Source, start: str, limits: Limits, *, whitespace: str | int) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
-    tree = parse_lark(source, limits.clock(), Importing(source, limits), start)
+    tree = parse_lark(
+        source, limits.clock(), Importing(source, limits, whitespace=whitespace), start
+    )
     notes: tuple[Advice, ...] = ()
     if tree.written:  # it has an indenter
         indent = tree.written[-2]  # the last two rules are the declared terminals
@@ -133,26 +138,30 @@ def _json_schema(
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
 
-def _dataclass(source: Source, start: str, limits: Limits, *, style: str) -> ParsedGrammar:
+def _dataclass(
+    source: Source, start: str, limits: Limits, *, style: str, whitespace: str | int
+) -> ParsedGrammar:
     from workbench.schema.typed.dataclass_grammar import text_tree
 
     # without a name the last definition is used
-    parsed = text_tree(source, style, limits, "" if start == "start" else start)
+    parsed = text_tree(source, style, limits, "" if start == "start" else start, whitespace)
     return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
-def parse_dataclass(cls: type | str, style: str, limits: Limits) -> ParsedGrammar:
-    """Parse a dataclass or its source text; ``style`` as in its ``Notation.options``.
+def parse_dataclass(
+    cls: type | str, limits: Limits, *, style: str, whitespace: str | int
+) -> ParsedGrammar:
+    """Parse a dataclass or its source text, with the options of its notation.
 
-    Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown style.
+    Raises: ParseError, BuildError, LimitError; WorkbenchError for an unknown choice.
     """
     from workbench.schema.typed.dataclass_grammar import class_tree, text_tree
 
     with time_budget(limits.seconds):
         if isinstance(cls, str):
-            parsed = text_tree(Source(cls, "dataclass"), style, limits)
+            parsed = text_tree(Source(cls, "dataclass"), style, limits, whitespace=whitespace)
         else:
-            parsed = class_tree(cls, style, limits)
+            parsed = class_tree(cls, style, limits, whitespace)
     return ParsedGrammar(parsed.tree, "start", parsed.parse)
 
 
@@ -162,10 +171,14 @@ def _prepare_lark() -> None:
     common_terminals()
 
 
-def _structural_tag(source: Source, _: str, limits: Limits) -> ParsedGrammar:
+def _structural_tag(
+    source: Source, _: str, limits: Limits, *, whitespace: str | int
+) -> ParsedGrammar:
+    from workbench.schema.schema_reader import SchemaOptions
     from workbench.schema.structural_tag import parse_structural_tag
 
-    parsed = parse_structural_tag(source, limits, Importing(source, limits))
+    options, operations = SchemaOptions(whitespace=whitespace), Importing(source, limits)
+    parsed = parse_structural_tag(source, limits, operations, options)
     return ParsedGrammar(parsed.tree, "start", notes=parsed.notes)
 
 
@@ -196,6 +209,14 @@ class Option:
     default: Any
     #: The values it takes; empty for an argument that is not a choice, and that no text names.
     choices: tuple[str | bool, ...] = ()
+    #: Whether it also takes a positive whole number, or the digits of one.
+    takes_number: bool = False
+
+
+#: The white space between the lexemes of JSON; a number is the most characters of each run.
+_WHITESPACE = Option("auto", ("auto", "any", "one space", "compact"), takes_number=True)
+#: The most digits of a number: a larger one than any limit is an error of the limit.
+_MOST_DIGITS = 9
 
 
 class Notation(StrEnum):
@@ -232,7 +253,7 @@ class Notation(StrEnum):
         True,
         (),
         {
-            "whitespace": Option("auto", ("auto", "any", "one space", "compact")),
+            "whitespace": _WHITESPACE,
             "order": Option("declared", ("declared", "any")),
             "format": Option("assert", ("assert", "annotation")),
             "closed": Option(False, (False, True)),
@@ -248,7 +269,8 @@ class Notation(StrEnum):
         None,
         True,
         (),
-        {"style": Option("call", ("call", "json"))},  # a constructor call, or JSON
+        # a constructor call, or JSON
+        {"style": Option("call", ("call", "json")), "whitespace": _WHITESPACE},
     )
     GBNF = (
         "gbnf",
@@ -262,7 +284,17 @@ class Notation(StrEnum):
         MappingProxyType[str, Option]({}),
         "root",
     )
-    LARK = "lark", "Lark", ".lark", "A Lark grammar", _lark, _prepare_lark
+    LARK = (
+        "lark",
+        "Lark",
+        ".lark",
+        "A Lark grammar",
+        _lark,
+        _prepare_lark,
+        False,
+        (),
+        {"whitespace": _WHITESPACE},  # of embedded schemas
+    )
     MACHINE = (
         "machine",
         "Machine",
@@ -282,6 +314,8 @@ class Notation(StrEnum):
         _structural_tag,
         None,
         True,
+        (),
+        {"whitespace": _WHITESPACE},
     )
 
     # the defaults are for type checkers, for which the look-up Notation("kbnf") is a call of this
@@ -381,11 +415,12 @@ def notation_of(name: str) -> Notation:
     return Notation(name)
 
 
-def check_options(notation: Notation, options: Mapping[str, Any]) -> None:
-    """Check that a notation has these options, with these values.
+def checked_options(notation: Notation, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options, if a notation has them with these values; digits become a number.
 
     Raises: WorkbenchError for an unknown option or value.
     """
+    read = {}
     for name, value in options.items():
         if name not in notation.options:
             known = ", ".join(notation.options)
@@ -393,12 +428,22 @@ def check_options(notation: Notation, options: Mapping[str, Any]) -> None:
                 f"{notation.label} has no option {name!r}",
                 f"choose from {known}" if known else "leave it out",
             )
-        choices = notation.options[name].choices
-        if choices and value not in choices:
+        option = notation.options[name]
+        read[name] = _number(value) if option.takes_number else value
+        if option.choices and read[name] not in option.choices and type(read[name]) is not int:
+            number = " or a positive whole number" if option.takes_number else ""
             raise ArgumentValueError(
                 f"{notation.label} has no {name} {value!r}",
-                f"choose {' or '.join(map(repr, choices))}",
+                f"choose {' or '.join(map(repr, option.choices))}{number}",
             )
+    return read
+
+
+def _number(value: object) -> object:
+    """A positive whole number, also from its digits; any other value as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit():
+        value = int(value[:_MOST_DIGITS])
+    return str(value) if type(value) is int and value < 1 else value
 
 
 def generation_options(
@@ -406,14 +451,29 @@ def generation_options(
 ) -> Mapping[str, Any]:
     """The options under which a model writes the texts of a grammar.
 
-    A JSON Schema for which nothing chooses the white space is written with one space: where any
-    white space may follow, a model that has nothing to say writes white space up to its budget.
+    JSON for which nothing chooses the white space is written with one space: where any white space
+    may follow, a model that has nothing to say writes white space up to its budget.
     """
-    from workbench.schema.schema_reader import chooses_whitespace
-
-    if notation is not Notation.JSON_SCHEMA or options.get("whitespace", "auto") != "auto":
+    if options.get("whitespace", "auto") != "auto" or not _is_free(text, notation, options):
         return options
-    return options if chooses_whitespace(text) else {**options, "whitespace": "one space"}
+    return {**options, "whitespace": "one space"}
+
+
+def _is_free(text: str, notation: Notation, options: Mapping[str, Any]) -> bool:
+    """Whether a grammar has JSON and does not choose its white space itself."""
+    from workbench.schema.schema_reader import KEYWORD, chooses_whitespace
+
+    match notation:
+        case Notation.JSON_SCHEMA:
+            return not chooses_whitespace(text)
+        case Notation.STRUCTURAL_TAG:
+            return KEYWORD not in text
+        case Notation.DATACLASS:
+            return options.get("style") == "json"
+        case Notation.LARK:
+            return "%json" in text
+        case _:
+            return False
 
 
 def options_in(record: Mapping[str, Any], notation: Notation) -> dict[str, Any]:

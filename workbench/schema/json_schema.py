@@ -150,7 +150,7 @@ def _rules(
 
     Empty if there is no instance.
     """
-    limits.check("states", options.bound, "allow shorter runs of white space")
+    limits.check("states", options.longest_run, "allow shorter runs of white space")
     spacing = Spacing.of(options, instances.span)
     writer = RuleWriter(algebra, spacing, limits)
     start = writer.new_name("start")

@@ -448,7 +448,7 @@ class Whitespace(StrEnum):
     #: What the schema's ``x-guidance`` chooses. Without it a text that is checked may have any
     #: whitespace, and a text that is generated has one space (``Grammar.for_generation``).
     AUTO = "auto"
-    #: Any JSON whitespace, each run at most ``SchemaOptions.bound`` characters long.
+    #: Any JSON whitespace, each run at most ``LONGEST_RUN`` characters long.
     ANY = "any"
     #: Nothing: ``{"a":1,"b":2}``.
     COMPACT = "compact"
@@ -474,23 +474,22 @@ class Order(StrEnum):
     ANY = "any"
 
 
-#: The default of ``bound``: a line feed and the indentation of depth 8 with four spaces each, plus
-#: three for the blank line or carriage return of some writers. Measured with 20 properties and 131k
-#: tokens: a mask takes 0.02 to 0.04 ms (with 12: half of that); with 68 up to 0.5 ms, because then
-#: every token of many spaces has to be distinguished.
-DEFAULT_BOUND = 36
+#: The longest run of whitespace unless another is chosen: a line feed and the indentation of depth
+#: 8 with four spaces each, plus three for the blank line or carriage return of some writers.
+#: Measured with 20 properties and 131k tokens: a mask takes 0.02 to 0.04 ms (with 12: half of
+#: that); with 68 up to 0.5 ms, because then every token of many spaces has to be distinguished.
+LONGEST_RUN = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOptions:
     """How instances are written, which a schema does not determine.
 
-    Raises: WorkbenchError for an unknown choice or a bound below 1.
+    Raises: WorkbenchError for an unknown choice, or a run of less than one character.
     """
 
-    whitespace: Whitespace | str = Whitespace.AUTO
-    #: The longest run of whitespace; without a bound a model could write whitespace forever.
-    bound: int = DEFAULT_BOUND
+    #: A policy; or any whitespace, with this number as the most characters of each run.
+    whitespace: Whitespace | str | int = Whitespace.AUTO
     format: Formats | str = Formats.ASSERTED
     order: Order | str = Order.DECLARED
     #: Whether an object has only the members that its schema names, as in strict tool calls: each
@@ -498,14 +497,20 @@ class SchemaOptions:
     closed: bool = False
 
     def __post_init__(self) -> None:
-        _check("whitespace policy", self.whitespace, Whitespace)
-        _check("meaning of 'format'", self.format, Formats)
-        _check("order of properties", self.order, Order)
-        if self.bound < 1:
+        if isinstance(self.whitespace, str):
+            _check("whitespace policy", self.whitespace, Whitespace)
+        elif self.whitespace < 1:
             raise WorkbenchError(
-                f"expected a whitespace bound of at least 1, not {self.bound}",
+                f"expected runs of at least 1 character of whitespace, not {self.whitespace}",
                 "choose the policy 'compact' for no whitespace at all",
             )
+        _check("meaning of 'format'", self.format, Formats)
+        _check("order of properties", self.order, Order)
+
+    @property
+    def longest_run(self) -> int:
+        """The longest run of free whitespace: a model could write unbounded whitespace forever."""
+        return LONGEST_RUN if isinstance(self.whitespace, str) else self.whitespace
 
 
 def _check(what: str, chosen: str, choices: type[StrEnum]) -> None:
@@ -628,13 +633,13 @@ class Spacing:
     @staticmethod
     def of(options: SchemaOptions, span: Span) -> Spacing:
         """The punctuation of a policy; ``span`` is the span of its rules."""
-        match Whitespace(options.whitespace):
+        match options.whitespace:
             case Whitespace.COMPACT:
                 return Spacing(Literal(b",", span), Literal(b":", span), None, ())
             case Whitespace.ONE_SPACE:
                 return Spacing(Literal(b", ", span), Literal(b": ", span), None, ())
-            case Whitespace.AUTO | Whitespace.ANY:
-                return _any(options.bound, span)
+            case _:
+                return _any(options.longest_run, span)
 
 
 def _any(bound: int, span: Span) -> Spacing:

@@ -40,7 +40,14 @@ from workbench.base.errors import Advice, ParseError, SourceError, suggestion
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.schema.json_schema import schema_grammar
-from workbench.schema.schema_reader import Document, Node, SchemaOptions, json_text, location
+from workbench.schema.schema_reader import (
+    OPTIONS,
+    Document,
+    Node,
+    SchemaOptions,
+    json_text,
+    location,
+)
 from workbench.schema.tag_formats import (
     FORMAT,
     FORMATS,
@@ -102,14 +109,16 @@ class ParsedTag:
 
 
 def parse_structural_tag(
-    source: Source, limits: Limits, operations: LanguageOperations
+    source: Source, limits: Limits, operations: LanguageOperations, options: SchemaOptions = OPTIONS
 ) -> ParsedTag:
     """The rules of a structural tag; their start is ``start``.
+
+    ``options`` are those of its schemas where the tag does not choose them.
 
     Raises: ParseError of kind ``json``, ``structural_tag`` or ``unsupported`` with the JSON pointer
             of the place; what the parsers of the parts raise; BuildError; LimitError.
     """
-    reader = _Reader(source, limits, operations)
+    reader = _Reader(source, limits, operations, options)
     root = Document(source).root
     body = reader.whole(root)
     rules = [Rule("start", body, root.span, root.span), *reader.rules, *reader.counts.rules]
@@ -122,8 +131,15 @@ class _Reader:
     ``ends`` is passed down: the ends of the nearest tag around a format.
     """
 
-    def __init__(self, source: Source, limits: Limits, operations: LanguageOperations) -> None:
+    def __init__(
+        self,
+        source: Source,
+        limits: Limits,
+        operations: LanguageOperations,
+        options: SchemaOptions,
+    ) -> None:
         self.source, self.limits, self.operations = source, limits, operations
+        self.options = options
         self.clock = limits.clock()
         self.names = Names(("start",))
         self.counts = CountRules(self.names.fresh)
@@ -187,7 +203,7 @@ class _Reader:
         for node in listed(members["structures"], LEGACY["structures"]):
             held = checked(node, Fields(STRUCTURE), "a structure")
             ends = self._ends(held["end"])
-            content = self._schema(held["schema"], SchemaOptions(), self._tag_name(held["begin"]))
+            content = self._schema(held["schema"], self.options, self._tag_name(held["begin"]))
             tags.append((held["begin"], content, ends))
         return self._triggered(root, members, tags, ())
 
@@ -228,11 +244,10 @@ class _Reader:
                 message = f"{location(members['style'])}: the style {style!r} cannot be read"
                 span = members["style"].span
                 raise ParseError(message, self.source, span, hint, "unsupported", json_text(fix))
-        options = SchemaOptions(order="any" if flag(members, "any_order") else "declared")
+        options = replace(self.options, order="any" if flag(members, "any_order") else "declared")
         blanks = members.get("max_whitespace_cnt")
         if blanks is not None and blanks.value is not None:
-            most = count_of(blanks)
-            options = replace(options, **({"bound": most} if most else {"whitespace": "compact"}))
+            options = replace(options, whitespace=count_of(blanks) or "compact")
         if style == "qwen_xml":
             return self._parameters(members["json_schema"], options)
         return self._schema(members["json_schema"], options, "json")

@@ -12,7 +12,7 @@ from typing import NoReturn
 from workbench.base.errors import ParseError, suggestion
 from workbench.base.source import Source, Span, Unescaped
 from workbench.schema.schema_reader import (
-    DEFAULT_BOUND,
+    LONGEST_RUN,
     Node,
     invalid,
     json_text,
@@ -289,7 +289,7 @@ def parameters(
     required = _names(members.get("required"), properties)
     writer = _Writer(free, value, members)
     span = schema.span
-    blank = Automaton(whitespace_machine(DEFAULT_BOUND), f"up to {DEFAULT_BOUND} blanks", span)
+    blank = Automaton(whitespace_machine(LONGEST_RUN), f"up to {LONGEST_RUN} blanks", span)
     items: list[Expression] = [blank]
     for name, node in properties.items():
         if node.value is False and name not in required:

@@ -312,6 +312,17 @@ _FILES = {
 _TEXT_FILE = "name a UTF-8 text file"
 
 
+#: The fields of ``Reading`` by the options of notations.
+_FIELDS = {
+    "style": "style",
+    "whitespace": "whitespace",
+    "order": "order",
+    "format": "formats",
+    "closed": "closed",
+    "documents": "document",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How a grammar is read: the options besides the one that names it."""
@@ -319,7 +330,7 @@ class Reading:
     start: str = "start"
     #: Of a dataclass alone.
     style: str = "call"
-    #: The others are of JSON Schema alone.
+    #: White space is of everything with JSON, the others of JSON Schema alone.
     whitespace: str = "auto"
     order: str = "declared"
     formats: str = "assert"
@@ -356,25 +367,20 @@ class Reading:
         Raises: WorkbenchError where the notation has no such option, or a document cannot be read;
                 LimitError. All errors of the text are in one WorkbenchError.
         """
-        schema = self.given(("whitespace", "order", "formats", "closed", "document"))
-        if schema and notation is not Notation.JSON_SCHEMA:
-            raise WorkbenchError(f"{schema}: options of a JSON Schema", "use --json-schema FILE")
-        style = self.given(("style",))
-        if style and notation is not Notation.DATACLASS:
-            hint = (
-                "use --whitespace" if notation is Notation.JSON_SCHEMA else "use --dataclass FILE"
-            )
-            raise WorkbenchError(f"{style}: an option of a dataclass", hint)
-        options: dict[str, Any] = {"style": self.style} if style else {}
-        if schema:
-            documents = {str(one): read_text(one, _TEXT_FILE) for one in self.document or ()}
-            options = {
-                "whitespace": self.whitespace,
-                "order": self.order,
-                "format": self.formats,
-                "closed": self.closed,
-                "documents": documents,
-            }
+        options = {
+            name: getattr(self, field) for name, field in _FIELDS.items() if self.given([field])
+        }
+        unknown = [name for name in options if name not in notation.options]
+        if "style" in unknown:
+            schema = notation is Notation.JSON_SCHEMA
+            hint = "use --whitespace" if schema else "use --dataclass FILE"
+            raise WorkbenchError("--style: an option of a dataclass", hint)
+        if unknown:
+            flags = ", ".join(f"--{_FIELDS[name]}" for name in unknown)
+            raise WorkbenchError(f"{flags}: options of a JSON Schema", "use --json-schema FILE")
+        if "documents" in options:
+            paths = self.document or ()
+            options["documents"] = {str(path): read_text(path, _TEXT_FILE) for path in paths}
         try:
             return Grammar.from_text(
                 text, notation, self.start, limits=LOCAL_LIMITS, name=name, **options
@@ -416,7 +422,8 @@ def _parameters() -> list[inspect.Parameter]:
         typer.Option(
             "--whitespace",
             metavar="NAME",
-            help="Of JSON: any, one space or compact; auto writes one space and accepts any.",
+            help="Of JSON: any, one space, compact, or a number (any, with at most so many"
+            " characters in a row); auto writes one space and accepts any.",
         ),
     ]
     kinds["order"] = Annotated[

@@ -30,7 +30,7 @@ from workbench.grammar.notations import Notation
 Answer = dict[str, Any]
 
 #: The options of a notation by name.
-_Options = dict[str, str | bool] | None
+_Options = dict[str, str | bool | int] | None
 
 #: Fields of pictures and steps that only the page's script uses.
 _PAGE_FIELDS = frozenset({"where", "follow", "names", "ends", "path"})

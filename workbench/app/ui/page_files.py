@@ -88,6 +88,7 @@ def _notations() -> str:
                 "label": one.label,
                 "suffix": one.suffix,
                 "choices": one.choices,
+                "numbers": [name for name, each in one.options.items() if each.takes_number],
                 "finish": one in FINISHING,
                 "rules": one.reader is not None,
                 "written": one in EXPORTS,

@@ -18,7 +18,7 @@ from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.model import LanguageModel, Message, context_of
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.monitors.monitor import MONITORS
-from workbench.grammar.notations import Notation, check_options
+from workbench.grammar.notations import Notation, checked_options
 from workbench.schema.pydantic_models import is_pydantic_source
 from workbench.schema.schema_reader import Document, Node
 from workbench.syntax.machine_text import NAME, is_jflap
@@ -112,11 +112,11 @@ def notation_options_in(sent: _Sent, notation: Notation) -> Options:
     """
     options = sent.get("options") or {}
     if not isinstance(options, dict) or not all(
-        isinstance(value, str | bool) for value in options.values()
+        isinstance(value, str | bool | int) for value in options.values()
     ):
-        raise WorkbenchError("expected options by name, each a text or a truth value")
-    check_options(notation, options)
-    return tuple(sorted(notation.non_defaults("", **options).items()))
+        raise WorkbenchError("expected options by name, each a text, a number or a truth value")
+    read = checked_options(notation, options)
+    return tuple(sorted(notation.non_defaults("", **read).items()))
 
 
 def hole_in(sent: _Sent) -> tuple[str, str] | None:

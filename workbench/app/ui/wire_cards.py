@@ -263,7 +263,7 @@ class LessonOpening(TypedDict):
     text: str
     notation: str
     start: str
-    options: dict[str, str | bool]
+    options: dict[str, str | bool | int]
     prompt: str
     tab: str
     name: str

@@ -228,7 +228,7 @@ class ResultsGrammar(TypedDict):
     text: str
     notation: str
     start: str
-    options: dict[str, str | bool]
+    options: dict[str, str | bool | int]
     prompt: str
 
 

@@ -224,7 +224,7 @@ class WrittenGrammar(TypedDict):
     text: str
     notation: str
     start: str
-    options: dict[str, str | bool]
+    options: dict[str, str | bool | int]
 
 
 class OpenedExercise(ExerciseEntry):

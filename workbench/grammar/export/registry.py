@@ -152,7 +152,10 @@ def _layout(grammar: Grammar, engine: str) -> dict[str, Any]:
     """Further arguments of an engine's call that give a JSON Schema its layout."""
     if not grammar.is_written_in(Notation.JSON_SCHEMA):
         return {}
-    return _LAYOUTS[engine].get(grammar.options.get("whitespace", "any"), {})
+    chosen = grammar.options.get("whitespace", "any")
+    if isinstance(chosen, int):
+        return {"max_whitespace_cnt": chosen} if engine == "xgrammar" else {}
+    return _LAYOUTS[engine].get(chosen, {})
 
 
 def _call(function: str, argument: str, options: Mapping[str, Any]) -> str:
@@ -171,7 +174,7 @@ def export_notes(grammar: Grammar, notation: str) -> tuple[str, ...]:
     return tuple(
         _LEFT_OUT[name].format(value)
         for name, value in grammar.options.items()
-        if name in _LEFT_OUT and not (name == "whitespace" and value in _LAYOUTS[notation])
+        if name in _LEFT_OUT and not (name == "whitespace" and _layout(grammar, notation))
     )
 
 

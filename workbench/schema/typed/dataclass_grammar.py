@@ -373,44 +373,57 @@ class TypedGrammar:
         return self._parse(self.types, self._factory, source, Named(self.types.root))
 
 
-def class_tree(cls: type, style: str = "call", limits: Limits = LIMITS) -> TypedGrammar:
-    """The rules of the instances of a dataclass.
+def class_tree(
+    cls: type, style: str = "call", limits: Limits = LIMITS, whitespace: str | int = "auto"
+) -> TypedGrammar:
+    """The rules of the instances of a dataclass; ``whitespace`` is that of JSON.
 
     Raises: BuildError of kind ``unsupported_type`` for unsupported types, with the field;
             LimitError.
     """
     types, classes = reflect(cls)
-    return _typed(types, ClassFactory(classes), style, limits)
+    return _typed(types, ClassFactory(classes), style, limits, whitespace)
 
 
 def text_tree(
-    source: Source, style: str = "call", limits: Limits = LIMITS, root: str = ""
+    source: Source,
+    style: str = "call",
+    limits: Limits = LIMITS,
+    root: str = "",
+    whitespace: str | int = "auto",
 ) -> TypedGrammar:
     """The rules of the dataclass named ``root`` in a text, or of the last one.
 
     Raises: ParseError for unsupported text, with its span; LimitError.
     """
     types = read_types(source, root)
-    return _typed(types, RecordFactory(types), style, limits)
+    return _typed(types, RecordFactory(types), style, limits, whitespace)
 
 
-def _typed(types: Types, factory: InstanceFactory, style: str, limits: Limits) -> TypedGrammar:
+def _typed(
+    types: Types, factory: InstanceFactory, style: str, limits: Limits, whitespace: str | int
+) -> TypedGrammar:
     if style not in _STYLES:
         known = " or ".join(map(repr, _STYLES))
         raise WorkbenchError(f"unknown style {style!r}", f"choose {known}")
     tree_of, read = _STYLES[style]
-    return TypedGrammar(types, tree_of(types, limits), read, factory)
+    return TypedGrammar(types, tree_of(types, limits, whitespace), read, factory)
 
 
-def _call_tree(types: Types, _: Limits) -> GrammarTree:
+def _call_tree(types: Types, _: Limits, whitespace: str | int) -> GrammarTree:
+    if whitespace != "auto":
+        raise WorkbenchError("only JSON has a choice of white space", "choose the style 'json'")
     return call_tree(types)
 
 
-def _json_tree(types: Types, limits: Limits) -> GrammarTree:
-    from workbench.schema.json_schema import schema_tree  # lazy: other styles do not need it
+def _json_tree(types: Types, limits: Limits, whitespace: str | int) -> GrammarTree:
+    # lazy: other styles do not need it
+    from workbench.schema.json_schema import schema_tree
+    from workbench.schema.schema_reader import SchemaOptions
 
-    schema = schema_of(types)
-    return _with_spans(schema_tree(schema.source, limits=limits), schema.places, types.source)
+    schema, options = schema_of(types), SchemaOptions(whitespace=whitespace)
+    tree = schema_tree(schema.source, options, limits)
+    return _with_spans(tree, schema.places, types.source)
 
 
 def _with_spans(
@@ -441,7 +454,7 @@ def _with_spans(
 
 _Parser = Callable[[Types, InstanceFactory, Source, Type], object]
 #: For each style of writing instances: the function that makes the rules, and the parser.
-_STYLES: dict[str, tuple[Callable[[Types, Limits], GrammarTree], _Parser]] = {
+_STYLES: dict[str, tuple[Callable[[Types, Limits, str | int], GrammarTree], _Parser]] = {
     "call": (_call_tree, parse_call),
     "json": (_json_tree, parse_json),
 }
