@@ -49,6 +49,8 @@ def test_ambiguity_and_conflicts_are_looked_for() -> None:
         "line": 1,
         "column": 18,
         "fix": None,
+        "fix_start": None,
+        "fix_end": None,
     }
     assert result.exit_code == 1
 
@@ -61,6 +63,41 @@ def test_error_all_errors_of_a_grammar_are_printed() -> None:
         "error: -, line 2, column 7: expected something inside '('",
         "error: -, line 3, column 7: this string is never closed",
     ]
+
+
+@pytest.mark.parametrize("command", ["lint", "check"])
+def test_error_errors_of_a_grammar_as_json(command: str) -> None:
+    text = "start ::= digit lettre;\nletter ::= 'x;\ndigit ::= '0';\n"
+    arguments = (command, "--kbnf", "-", "--json", *["7"] * (command == "check"))
+    result = CliRunner().invoke(app, arguments, input=text)
+    undefined, unclosed = map(json.loads, result.stdout.splitlines())
+    assert undefined == {
+        "kind": "undefined_nonterminal",
+        "severity": "error",
+        "message": "the nonterminal 'lettre' has no rule",
+        "hint": "did you mean 'letter'?",
+        "start": 16,
+        "end": 22,
+        "line": 1,
+        "column": 17,
+        "fix": "letter",
+        "fix_start": 16,
+        "fix_end": 22,
+    }
+    assert (unclosed["severity"], unclosed["line"], unclosed["column"]) == ("error", 2, 12)
+    assert result.exit_code == 2
+    assert result.stderr.count("error: ") == 2
+
+
+@pytest.mark.parametrize("command", ["lint", "check"])
+def test_error_unreadable_file_as_json(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--kbnf", "/no/such/file", "--json"])
+    record = json.loads(result.stdout)
+    assert record["severity"] == "error"
+    assert record["message"].startswith("cannot read /no/such/file: ")
+    assert record["hint"] == "name a UTF-8 text file"
+    assert record["line"] is record["start"] is record["fix"] is None
+    assert result.exit_code == 2
 
 
 #   arguments                                                   exit status, why

@@ -19,6 +19,7 @@ from workbench.app.cli.options import (
     Reading,
     VocabularyOption,
     line,
+    problem_record,
     read_text,
     takes_grammar,
     text_of,
@@ -26,7 +27,7 @@ from workbench.app.cli.options import (
 )
 from workbench.app.ui.takeaway import att, automaton
 from workbench.automata.code_points import describe
-from workbench.base.errors import Advice, WorkbenchError
+from workbench.base.errors import Advice, Problem, WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.source import Source, Span
 from workbench.constraint.combined import Monitored
@@ -56,6 +57,8 @@ def check(
     json: JsonOption = False,
 ) -> None:
     """Report whether texts are accepted; if not, where one fails and what was expected there.
+
+    With --json the errors of a grammar that cannot be used are records as those of lint.
 
     Exit status 0: all accepted; 1: some rejected; 2: the grammar cannot be used.
     """
@@ -177,6 +180,9 @@ def lint(
 ) -> None:
     """Print advice on a grammar: useless rules, endless loops, conflicts, and more.
 
+    With --json each advice is a record, and each error of a grammar that cannot be read: one with
+    the severity "error". The fix replaces the text from fix_start to fix_end.
+
     Exit status 0: no advice; 1: some advice; 2: the grammar cannot be read.
     """
     grammar = named.grammar
@@ -194,22 +200,10 @@ def lint(
 
 
 def _print_advice(advice: Advice, grammar: Grammar, *, json: bool) -> None:
-    row, column = grammar.source.position(advice.span.start)
     if json:
-        line(
-            {
-                "kind": advice.kind,
-                "severity": advice.severity,
-                "message": advice.message,
-                "hint": advice.hint,
-                "start": advice.span.start,
-                "end": advice.span.end,
-                "line": row,
-                "column": column,
-                "fix": advice.fix,
-            }
-        )
+        line(problem_record(Problem.advised(advice, grammar.source)))
         return
+    row, column = grammar.source.position(advice.span.start)
     place = f"{grammar.source.name}:{row}:{column}"
     typer.echo(f"{place}: {advice.severity}: {advice.message} ({advice.kind})")
     typer.echo("  " + grammar.source.underline(advice.span).replace("\n", "\n  "))

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 import typer
 
 from workbench.analysis.problems import diagnose
-from workbench.base.errors import SourceError, WorkbenchError, finite
+from workbench.base.errors import Problem, SourceError, WorkbenchError, finite
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
@@ -129,12 +129,26 @@ def before_prompt(chat: bool, system: str | None) -> tuple[Message, ...] | None:
     return () if chat else None
 
 
+class GrammarError(WorkbenchError):
+    """All errors of the text of a grammar."""
+
+    def __init__(self, errors: Sequence[WorkbenchError]) -> None:
+        super().__init__("\nerror: ".join(map(str, errors)))
+        self.errors = errors
+
+
 @contextmanager
-def errors_reported() -> Iterator[None]:
-    """Print a ``WorkbenchError`` to stderr, and exit with status 2; so for a disk that is full."""
+def errors_reported(json: bool = False) -> Iterator[None]:
+    """Print a ``WorkbenchError`` to stderr, and exit with status 2; so for a disk that is full.
+
+    With ``json`` each error is also a record on stdout.
+    """
     try:
         yield
     except WorkbenchError as error:
+        if json:
+            for each in error.errors if isinstance(error, GrammarError) else (error,):
+                line(problem_record(Problem.of(each)))
         fail(str(error))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout has closed it
@@ -157,6 +171,25 @@ def line(record: dict[str, Any]) -> None:
     """Print a record as one line of JSON, flushed immediately; NaN and infinities are null."""
     typer.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False))
     sys.stdout.flush()
+
+
+def problem_record(problem: Problem) -> dict[str, Any]:
+    """An error or advice as JSON; its numbers are null where it has no place in the grammar."""
+    span, fixed = problem.span, problem.fix_span
+    row, column = problem.position or (None, None)
+    return {
+        "kind": problem.kind,
+        "severity": problem.severity,
+        "message": problem.message,
+        "hint": problem.hint,
+        "start": span and span.start,
+        "end": span and span.end,
+        "line": row,
+        "column": column,
+        "fix": problem.fix,
+        "fix_start": fixed and fixed.start,
+        "fix_end": fixed and fixed.end,
+    }
 
 
 def read_text(path: Path, hint: str) -> str:
@@ -365,7 +398,7 @@ class Reading:
         """The grammar of a text.
 
         Raises: WorkbenchError where the notation has no such option, or a document cannot be read;
-                LimitError. All errors of the text are in one WorkbenchError.
+                LimitError; GrammarError.
         """
         options = {
             name: getattr(self, field) for name, field in _FIELDS.items() if self.given([field])
@@ -387,7 +420,7 @@ class Reading:
             )
         except SourceError as error:
             found = diagnose(error, text, notation, self.start, LOCAL_LIMITS, **options)
-            raise WorkbenchError("\nerror: ".join(map(str, found.errors))) from error
+            raise GrammarError(found.errors) from error
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -486,7 +519,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
         options = {one.name: given.pop(one.name) for one in _PARAMETERS}
         reading = Reading(**{one.name: options.pop(one.name) for one in fields(Reading)})
         unnamed = optional and all(value is None for value in options.values())
-        with errors_reported():
+        with errors_reported(json=given.get("json", False)):
             if "reading" in takes:
                 given["reading"] = reading
             elif unnamed and (idle := reading.given()):
