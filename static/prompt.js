@@ -10,6 +10,9 @@ import { chatOf, on, state } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
 const LONGEST = 100; // characters of a description in a prompt
+/** Tokens that one character becomes at most, and those that the model adds to a text or to a chat. */
+const TOKENS_A_CHARACTER = 4,
+  ADDED = { text: 64, chat: 512 };
 
 /** What a schema calls its values.
     @returns {string | null} null for a text that is no schema */
@@ -49,12 +52,15 @@ export function createPrompt(box, server) {
     chat = find(".chat"),
     tick = chat.querySelector("input"),
     read = find(".read"),
-    list = find(".reads");
+    list = find(".reads"),
+    toolong = find(".toolong");
   const latest = createLatest();
   let has = false, // whether the chosen model has a chat template
     edited = false,
     replaced = false, // whether another grammar took the place of the opened one
-    opened = /** @type {any} */ (null);
+    opened = /** @type {any} */ (null),
+    most = /** @type {number | null} */ (null), // tokens that the model reads, if that is known and limited
+    hole = state.hole; // that of the last question
 
   const MADE = "Made from the grammar; edit it, and it stays";
   function write(text) {
@@ -70,13 +76,31 @@ export function createPrompt(box, server) {
     tick.checked = on;
     system.hidden = read.hidden = !on;
     prompt.placeholder = on ? "the user's message" : "the text before the model's answer";
-    if (on) later();
+    later();
   }
 
+  /** Whether the prompt can have more tokens than the model reads. */
+  function mayBeTooLong() {
+    const characters = [state.prompt, state.system ?? "", state.hole?.prefix ?? ""].join("").length;
+    return most !== null && characters * TOKENS_A_CHARACTER + ADDED[state.system === null ? "text" : "chat"] > most;
+  }
+  /** No run begins for this reason; none for an empty one. */
+  function refuse(reason) {
+    state.tooLong = toolong.textContent = reason && `${reason[0].toUpperCase()}${reason.slice(1)}.`;
+    toolong.hidden = !reason;
+  }
   function tell() {
-    if (!read.open || read.hidden) return;
+    const open = read.open && !read.hidden;
+    hole = state.hole;
+    if (!open && !mayBeTooLong()) {
+      latest.drop();
+      refuse("");
+      return;
+    }
     latest.run(async (ask) => {
-      showTokens(await ask(server.read_prompt, { prompt: state.prompt, chat: chatOf(state) }));
+      const answer = await ask(server.read_prompt, { prompt: state.prompt, chat: chatOf(state), hole });
+      refuse(answer.ok ? answer.too_long : "");
+      if (open) showTokens(answer);
     });
   }
   function showTokens(answer) {
@@ -103,7 +127,12 @@ export function createPrompt(box, server) {
       ),
     );
   }
-  const later = debounce(300, tell);
+  const soon = debounce(300, tell);
+  /** Count the tokens again. Until the answer, a run may begin: the server checks the prompt, too. */
+  function later() {
+    state.tooLong = "";
+    soon();
+  }
 
   prompt.addEventListener("input", () => {
     edited = true;
@@ -121,9 +150,13 @@ export function createPrompt(box, server) {
     (tick.checked ? system : prompt).focus();
   });
   read.addEventListener("toggle", tell);
-  on("model", ({ chat: template }) => {
-    has = Boolean(template);
+  on("model", (model) => {
+    has = Boolean(model.chat);
+    most = model.most ?? null;
     show();
+  });
+  on("typed", () => {
+    if (hole !== state.hole) later();
   });
 
   return {

@@ -155,6 +155,10 @@ export function mountRun(
   }
   function run() {
     if (state.running) return;
+    if (state.tooLong) {
+      fail(state.tooLong, "", "Nothing was written: ");
+      return;
+    }
     open(branches.add({ how: "run", ...here() }), false);
     play(now());
   }

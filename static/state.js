@@ -25,10 +25,10 @@ const listeners = new Map();
 
 /** ``own``: the text of the example was replaced by another one. ``compiled`` and ``drawn`` are the latest answers with
     the grammar they were asked of; ``ran`` is the key of the grammar that wrote ``steps``, ``turn`` the next token
-    while it is selected.
+    while it is selected, ``tooLong`` why the prompt cannot be read.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
       own: boolean,
-      tests: { text: string, expect: string }[], prompt: string, system: string | null,
+      tests: { text: string, expect: string }[], prompt: string, system: string | null, tooLong: string,
       compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, flagged: Record<string, any> | null, pending: boolean,
       tab: string, steps: Step[],
@@ -47,6 +47,7 @@ export const state = {
   tests: [],
   prompt: "",
   system: null,
+  tooLong: "",
   compiled: /** @type {any} */ (null),
   drawn: /** @type {any} */ (null),
   flagged: /** @type {any} */ (null), // the request for the tokens over the picture

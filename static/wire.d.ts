@@ -70,12 +70,15 @@ export interface ReadToken {
   special: boolean;
 }
 
-/** The prompt's tokens as the model reads them; ``most`` fit into its context. */
+/** The prompt's tokens as the model reads them; ``most`` fit into its context.
+
+    ``too_long``: why no run can begin, or empty. */
 export interface ReadPrompt {
   ok: true;
   tokens: ReadToken[];
   count: number;
   most: number | null;
+  too_long: string;
 }
 
 /** A model that can propose tokens. */
@@ -1390,6 +1393,7 @@ export interface ModelState {
   text: string;
   title: string;
   chat: boolean;
+  most: number | null;
 }
 
 /** A model that can be chosen; ``about``: what to expect of it, or empty. */
@@ -1398,6 +1402,7 @@ export interface KnownModel {
   text: string;
   title: string;
   chat: boolean;
+  most: number | null;
   name: string;
   about: string;
 }
@@ -1408,6 +1413,7 @@ export interface Models {
   text: string;
   title: string;
   chat: boolean;
+  most: number | null;
   models: KnownModel[];
   may_open: boolean;
   compiling: boolean;

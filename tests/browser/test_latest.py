@@ -395,7 +395,7 @@ CASES: Mapping[str, Case | Single] = {
             ),
             wait("document.querySelector('#wb-grammar .reads').textContent"),
         ),
-        answers=tuple({"ok": True, "tokens": [], "count": n, "most": 9} for n in (1, 2)),
+        answers=tuple({"ok": True, "tokens": [], "count": n, "most": 9, "too_long": ""} for n in (1, 2)),
     ),
     "completions": Case(
         press(TEXT, "Control+Space"),

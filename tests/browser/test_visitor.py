@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -125,3 +126,31 @@ def test_another_model_is_opened_or_says_why_not(visit: Any) -> None:
         v.page.click("#wb-run .go")
         v.wait_run()
         assert v.page.evaluate("wb.state.steps.length") > 0
+
+
+def test_error_a_prompt_that_the_model_cannot_read_is_reported_before_a_run(
+    visit_builtin: Any,
+) -> None:
+    with visit_builtin("?example=date", width=1280, height=720) as v:
+        v.wait_run()
+        line = v.page.locator("#wb-grammar .toolong")
+        assert line.is_hidden()
+        runs = v.page.locator("#wb-run .branch").count()
+        v.page.fill("#wb-grammar textarea.prompt", "a, b " * 500)
+        line.wait_for()
+        sentence = line.inner_text()
+        assert re.fullmatch(
+            r"The prompt has [\d,]+ tokens; the model reads at most 512\.", sentence
+        )
+        v.shot("prompt_too_long")
+        v.page.click("#wb-run .go")
+        assert v.page.inner_text("#wb-run .runerr") == f"Nothing was written: {sentence}"
+        assert v.page.locator("#wb-run .branch").count() == runs
+        v.page.fill("#wb-grammar textarea.prompt", "On ")
+        line.wait_for(state="hidden")
+        v.page.click("#wb-run .go")
+        v.page.wait_for_function(
+            "n => document.querySelectorAll('#wb-run .branch').length === n + 1", arg=runs
+        )
+        v.wait_run()
+        assert v.page.is_hidden("#wb-run .runerr")

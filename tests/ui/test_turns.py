@@ -10,7 +10,7 @@ import pytest
 from tests.ui.toy import toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.runs import TOP, find_tokens, run_records, take_token, turn
+from workbench.app.ui.runs import TOP, find_tokens, read_prompt, run_records, take_token, turn
 from workbench.app.ui.streams import Record
 from workbench.decoding.model import ToyModel
 from workbench.vocabulary.vocabulary import Vocabulary
@@ -182,8 +182,17 @@ def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
     # a prompt of that length is read, a longer one is an error
     full = list(run_records(short, {**sent, "prompt": "1234", "max_tokens": 9}))
     assert [record["k"] for record in full][-2:] == ["step", "stop"]
-    told = "the prompt has 5 tokens; this model reads 4"
+    told = "the prompt has 5 tokens; the model reads at most 4"
     asked = {**sent, "prompt": "12345"}
+    assert read_prompt(short, asked)["too_long"] == told
+    assert read_prompt(short, {**asked, "prompt": "1234"})["too_long"] == ""
+    assert (
+        read_prompt(short, {**asked, "prompt": "1234", "hole": {"prefix": "5", "suffix": ""}})[
+            "too_long"
+        ]
+        == told
+    )
+    assert short.model_state()["most"] == 4
     assert list(run_records(short, {**asked, "max_tokens": 9}))[-1]["message"] == told
     assert turn(short, asked)["why"].startswith(told)
     # a smaller budget is the run's own

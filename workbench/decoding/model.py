@@ -258,13 +258,22 @@ def context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:
             model reads.
     """
     token_ids = _context_of(model, prompt)
-    longest: int | None = getattr(model, "context_length", None)
-    if longest is not None and len(token_ids) > longest:
-        raise ModelError(
-            f"the prompt has {count_of(len(token_ids), 'token')}; this model reads {longest:,}",
-            "shorten the prompt, or choose a model with a longer context",
-        )
+    error = too_long(model, token_ids)
+    if error is not None:
+        raise error
     return token_ids
+
+
+def too_long(model: LanguageModel, token_ids: Sequence[TokenId]) -> ModelError | None:
+    """The error of a prompt with more tokens than the model reads; None for a shorter one."""
+    longest: int | None = getattr(model, "context_length", None)
+    if longest is None or len(token_ids) <= longest:
+        return None
+    count = count_of(len(token_ids), "token")
+    return ModelError(
+        f"the prompt has {count}; the model reads at most {longest:,}",
+        "shorten the prompt, or choose a model with a longer context",
+    )
 
 
 def _context_of(model: LanguageModel, prompt: Prompt) -> list[TokenId]:

@@ -60,6 +60,8 @@ class ModelState:
     title: str = ""
     #: Whether it has a chat template.
     chat: bool = False
+    #: How many tokens it reads at most; None while that is not known, or without a limit.
+    most: int | None = None
 
 
 class ModelRoom:
@@ -169,7 +171,8 @@ class ModelRoom:
             return ModelState("loading", f"{title} · {stage}")
         size = len(self._model.vocabulary)
         text = f"{title} · {size:,} tokens"
-        return ModelState("ready", text, self._model.name, self._has_template)
+        most: int | None = getattr(self._model, "context_length", None)
+        return ModelState("ready", text, self._model.name, self._has_template, most)
 
 
 def load_model(

@@ -58,6 +58,7 @@ from workbench.decoding.model import (
     Session,
     TimedLogits,
     chatting,
+    too_long,
 )
 from workbench.decoding.reading import Reading, read_tokens, tokens_after
 from workbench.decoding.retokenize import ImproperToken, first_improper
@@ -380,6 +381,7 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
     model = chatting(handlers.room.model(), request.chat, request.reply)
     ids = model.encode(request.context)
     vocabulary = model.vocabulary
+    error = too_long(model, ids)
 
     def record(token_id: TokenId) -> Record:
         token = vocabulary.tokens[token_id]
@@ -393,6 +395,7 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
         "tokens": [record(token_id) for token_id in ids[:_MAX_READ]],
         "count": len(ids),
         "most": getattr(model, "context_length", None),
+        "too_long": "" if error is None else error.message,
     }
 
 

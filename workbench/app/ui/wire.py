@@ -73,12 +73,16 @@ class ReadToken(Token):
 
 
 class ReadPrompt(TypedDict):
-    """The prompt's tokens as the model reads them; ``most`` fit into its context."""
+    """The prompt's tokens as the model reads them; ``most`` fit into its context.
+
+    ``too_long``: why no run can begin, or empty.
+    """
 
     ok: Literal[True]
     tokens: list[ReadToken]
     count: int
     most: int | None
+    too_long: str
 
 
 class DraftModel(TypedDict):

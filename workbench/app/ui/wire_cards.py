@@ -136,6 +136,8 @@ class ModelState(TypedDict):
     title: str
     #: Whether it has a chat template.
     chat: bool
+    #: How many tokens it reads at most; None while that is not known, or without a limit.
+    most: int | None
 
 
 class KnownModel(ModelState):
