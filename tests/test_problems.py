@@ -35,8 +35,8 @@ def test_all_problems_of_a_broken_text(notation: str, case: dict[str, Any]) -> N
     assert [_shown(one) for one in problems(case["text"], notation)] == case["problems"]
 
 
-def test_the_table_has_forty_texts() -> None:
-    assert len(CASES) >= 40
+def test_the_table_has_sixty_texts() -> None:
+    assert len(CASES) >= 60
 
 
 @pytest.mark.parametrize(
@@ -72,6 +72,14 @@ def test_the_rule_of_a_syntax_error() -> None:
     assert first.rule is not None
     assert text[first.rule.start : first.rule.end] == "a ::= 'x\n  | 'y';"
     assert second.rule is None, "an undefined name keeps no rule from being read"
+
+
+def test_a_fix_of_a_name_in_a_broken_rule_is_at_the_name() -> None:
+    text = "start ::= (numbr | 'a';\nnumber ::= 'n';"
+    _, undefined, _ = problems(text, "kbnf")
+    assert undefined.fix_span is not None
+    assert text[undefined.fix_span.start : undefined.fix_span.end] == "numbr"
+    assert (undefined.fix, undefined.missing_rule) == ("number", "numbr ::= 'numbr';")
 
 
 def test_a_grammar_has_its_advice() -> None:

@@ -5,7 +5,8 @@ all other rules keep their positions, and the text is read again: the next error
 This is panic mode (Aho et al. 2007, §4.1.4) with the beginning of a rule as the synchronizing
 token. The parsers need no change, so one mechanism serves all notations with rules.
 
-An undefined name is reported once: then a rule of that name is appended to the text.
+An undefined name is reported once: then a rule of that name is appended to the text. The names that
+broken rules call, and nothing defines, are called by one more rule that is appended.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from itertools import pairwise
 from workbench.base.errors import LimitError, SourceError
 from workbench.base.limits import check_time_budget
 from workbench.base.source import Source, Span
+from workbench.syntax.called_names import BODY_LEXEMES, BodyLexemes, CalledNames, called_names
 from workbench.syntax.grammar_tree import GrammarTree
 
 #: The most errors of one text: it is read once for each.
@@ -46,6 +48,7 @@ class Layout:
     rule: str
     #: Matches the names that a rule can have.
     names: re.Pattern[str]
+    lexemes: BodyLexemes
 
     def extents(self, text: str) -> list[tuple[Span, str]]:
         """The text of each rule up to the next one, with its name; a statement has none.
@@ -64,22 +67,26 @@ class Layout:
         return list(zip(spans, names, strict=True))
 
 
-def _layout(rule: str, name: str, skipped: str, separator: str = "") -> Layout:
+def _layout(notation: str, rule: str, name: str, skipped: str, separator: str = "") -> Layout:
     begin = rf"(?:^(?P<indent>[ \t]*+){separator})(?P<head>{_HEAD})"
-    return Layout(re.compile(f"{skipped}|{begin}", re.MULTILINE), rule, re.compile(name))
+    pieces = re.compile(f"{skipped}|{begin}", re.MULTILINE)
+    return Layout(pieces, rule, re.compile(name), BODY_LEXEMES[notation])
 
 
 #: The notations whose rules are recovered, by name.
 LAYOUTS: Mapping[str, Layout] = {
     "kbnf": _layout(
+        "kbnf",
         "{name} ::= '{name}';",
         r"[A-Za-z_]\w*",
         rf"{_COMMENT}|{_QUOTED}",
         r"|(?<=;)[ \t]*+",
     ),
-    "gbnf": _layout('{name} ::= "{name}"', r"[\w-]+", r"\#.*"),
-    "lark": _layout('{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
+    "gbnf": _layout("gbnf", '{name} ::= "{name}"', r"[\w-]+", r"\#.*"),
+    "lark": _layout("lark", '{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
 }
+#: The name of the appended rule that calls the names of broken rules: similar to no other name.
+_CALLER = "q" + 20 * "0"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,13 +139,15 @@ class _Recovery:
     undefined: dict[str, None] = field(default_factory=dict)
     #: Whether all syntax errors are known, so that names can be looked up.
     is_parsed: bool = False
+    #: The names in broken parts, by the index of the part.
+    called: dict[int, CalledNames] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.parts = self.layout.extents(self.source.text)
 
     def result(self) -> Recovered:
         tree = self._read_all()
-        absent = frozenset((*self.undefined, *self._lost()))
+        absent = frozenset((*self.undefined, *self._lost(), _CALLER))
         if tree is not None:
             rules = tuple(rule for rule in tree.rules if rule.name not in absent)
             tree = replace(tree, rules=rules, source=self.source) if rules else None
@@ -158,7 +167,10 @@ class _Recovery:
             while len(self.errors) < MAX_ERRORS:
                 check_time_budget()
                 try:
-                    return self.read(self._rest())
+                    tree = self.read(self._rest())
+                    if self.is_parsed or not self._calls():
+                        return tree
+                    self.is_parsed = True  # read once more, with the names of broken rules
                 except SourceError as error:
                     if not self._handle(error):
                         return None
@@ -182,8 +194,14 @@ class _Recovery:
         self.is_parsed |= bool(of_name)
         if of_name and name not in self.undefined:
             self.undefined[name] = None
+            call = self._calls().get(name, error.span)
+            if call.start < error.span.start:
+                error.fix_span = call if error.fix_span == error.span else error.fix_span
+                error.span = call
             self._record(Located(error, undefined=name))
             return True
+        if error.span.start > len(self.source.text):  # in an appended rule
+            return False
         part, error = self._cause(error)
         if part is None:
             self._record(Located(error))
@@ -191,7 +209,10 @@ class _Recovery:
         self.broken.add(part)
         start = self.parts[part][0].start
         self._record(Located(error, Span(start, start + len(self._text(part).rstrip()))))
-        return len(self.broken) < len(self.parts)
+        if len(self.broken) < len(self.parts):
+            return True
+        self.is_parsed = True
+        return bool(self._calls())
 
     def _record(self, located: Located) -> None:
         """Add an error; one at the place of another is its consequence."""
@@ -233,6 +254,11 @@ class _Recovery:
         """The text without the broken parts, and with rules for absent names."""
         text = self._without(self.broken)
         rules = [self.layout.rule.format(name=name) for name in self._appended()]
+        if self.is_parsed and (
+            calls := [name for name in self._calls() if name not in self.undefined]
+        ):
+            rule = self.layout.rule.format(name=_CALLER)
+            rules.append(re.sub(r"(['\"]).*\1", " ".join(calls), rule))
         if not rules and not self.broken:
             return self.source
         return Source("\n".join([text, *rules]) if rules else text, self.source.name)
@@ -256,6 +282,31 @@ class _Recovery:
         yield from self.undefined
         if self.is_parsed:
             yield from (name for name in self._lost() if name not in self.undefined)
+
+    def _calls(self) -> dict[str, Span]:
+        """Where broken parts first call each name that no part defines."""
+        for part in self.broken - self.called.keys():
+            self.called[part] = self._called_by(part)
+        called = [self.called[part] for part in sorted(self.broken)]
+        defined = {name for _, name in self.parts}.union(*(names.defined for names in called))
+        for part, (_, name) in enumerate(self.parts):
+            defined.update(() if name else self._words(part))
+        calls: dict[str, Span] = {}
+        for names in called:
+            for name, span in names.calls.items():
+                if name not in defined and self.layout.names.fullmatch(name):
+                    calls.setdefault(name, span)
+        return calls
+
+    def _called_by(self, part: int) -> CalledNames:
+        """The names that the body of a part calls; none of a statement."""
+        span, name = self.parts[part]
+        head = re.compile(_HEAD).match(self.source.text, span.start)
+        if not name or head is None:
+            return CalledNames({}, frozenset())
+        names = called_names(self.source.text, Span(head.end(), span.end), self.layout.lexemes)
+        parameters = re.findall(r"\w+", head[0])
+        return replace(names, defined=names.defined.union(parameters))
 
     def _lost(self) -> list[str]:
         """The names that only broken parts define: that of a rule, or any in a statement."""

@@ -141,7 +141,7 @@ _QUOTED = r"""(?:'(?:[^'\\]++|\\[\s\S])*+'|"(?:[^"\\]++|\\[\s\S])*+")"""
 #: A group for each kind of lexeme; white space and comments before it are skipped. An unclosed
 #: quote or comment fails in one pass. ``(*`` always begins a comment, closed or not: a bracket is
 #: never followed by a sign.
-_LEXEMES = re.compile(
+LEXEMES = re.compile(
     rf"""(?:[ \t\r\n]++|\(\*(?:[^*]++|\*(?!\)))*+\*\))*+
     (?: (?P<_EXCEPT>except!) | (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+) | (?P<STRING>{_QUOTED})
       | (?P<_BAR>\|) | (?P<_STAR>\*) | (?P<_DEFINE>::=|=) | (?P<_END>;)
@@ -165,7 +165,7 @@ def lexemes(
     text: str,
     count: int = LEXEMES_PER_CHECK,
     *,
-    pattern: re.Pattern[str] = _LEXEMES,
+    pattern: re.Pattern[str] = LEXEMES,
     begin: int = 0,
 ) -> Iterator[Lexemes]:
     """The lexemes of a text, ``count`` at a time, each the last group of a match.

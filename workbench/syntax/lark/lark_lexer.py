@@ -28,7 +28,7 @@ from workbench.syntax.regex.unicode_sets import folded
 #: A regex may contain line breaks only with the flag ``x``, so that an unclosed one is reported in
 #: its line. Brackets followed by a colon are the attributes of a rule (llguidance), other brackets
 #: an optional part.
-_LEXEMES = re.compile(
+LEXEMES = re.compile(
     rf"""(?:\s++|//(?!%indenter\b)[^\r\n]*+|\#[^\r\n]*+)*+
     (?: (?P<NAME>_*[A-Za-z](?:\w|-(?!>))*+|_) | (?P<INDENTER>//%indenter)
       | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
@@ -106,7 +106,7 @@ def lark_lexemes(source: Source) -> Iterator[Lexemes]:
     """
     begin: int | None = 0
     while begin is not None:
-        some, begin = lexemes(source.text, pattern=_LEXEMES, begin=begin), None
+        some, begin = lexemes(source.text, pattern=LEXEMES, begin=begin), None
         for kinds, starts, ends in some:
             if _BEFORE_JSON.isdisjoint(kinds):
                 yield kinds, starts, ends
