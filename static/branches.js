@@ -2,7 +2,7 @@
    none is lost until another example is opened. A branch is records and where it came from. */
 
 import { el, scrollIntoRow } from "./dom.js";
-import { STAGES } from "./stages.js";
+import { stagesOf } from "./stages.js";
 import { chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf, readOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
@@ -46,11 +46,10 @@ function read(lines) {
       .map((line) => JSON.parse(line)),
     one = (kind) => records.find((each) => each.k === kind);
   const { temperature, seed, max_tokens, small_tokens, finish, monitor, name, alone, ...head } = one("head") ?? {};
-  const stages = Object.fromEntries(STAGES.map((stage) => [stage, head[stage]]));
   return {
     ...(Array.isArray(alone?.tokens) ? { alone } : {}),
     ...(typeof name === "string" && name ? { name: name.slice(0, LONGEST_NAME) } : {}),
-    settings: { temperature, seed, max_tokens, small_tokens, finish, monitor, ...stages },
+    settings: { temperature, seed, max_tokens, small_tokens, finish, monitor, ...stagesOf(head) },
     steps: records.filter((each) => each.k === "step"),
     outcome: one("stop") ?? null,
     served: one("start")?.model,

@@ -1,16 +1,22 @@
 /* What is to be compared: methods, prompts, seeds and the other settings, and the number of runs they make. */
 
 import { el, radios, roving } from "./dom.js";
+import { createNumberFields, TEMPERATURE } from "./fields.js";
+import { createStages, drawStages, STAGE_FIELDS, stagesInWords } from "./stages.js";
 import { on, state } from "./state.js";
 import { formatNumber, several } from "./tokens.js";
 
+const KNOBS = {
+  seeds: { at: "input.seeds", low: 1, high: 30, whole: true, usual: 3 },
+  seed: { at: "input.seed", name: "from", low: 0, high: 2000000000, whole: true, usual: 1 },
+  temperature: TEMPERATURE,
+  max_tokens: { at: "input.max", name: "at most", low: 1, high: 512, whole: true, usual: 64 },
+};
+
 export function createCompareChoice(find, doors) {
-  const knobs = {
-    seeds: find(".seeds"),
-    seed: find(".seed"),
-    temperature: find(".temperature"),
-    max_tokens: find(".max"),
-  };
+  drawStages(find, "A run that is opened from the table shows the probabilities after each stage.");
+  const fields = createNumberFields(find, { ...KNOBS, ...STAGE_FIELDS }, () => report()),
+    stages = createStages(find, fields);
   const groups = find(".ways"),
     [few, many] = groups.querySelectorAll(".groups"),
     more = find(".moreways"),
@@ -25,14 +31,10 @@ export function createCompareChoice(find, doors) {
     source = "run",
     named = null;
 
-  /** What a knob says, held within its bounds as the server holds it: both count the same runs. */
-  function number(input) {
-    const value =
-      input.value.trim() === "" || Number.isNaN(Number(input.value)) ? Number(input.defaultValue) : Number(input.value);
-    const held = Math.min(Number(input.max), Math.max(Number(input.min), value));
-    return input.step === "1" ? Math.floor(held) : held;
-  }
-  const values = () => Object.fromEntries(Object.entries(knobs).map(([name, input]) => [name, number(input)]));
+  const values = () => ({
+    ...Object.fromEntries(Object.keys(KNOBS).map((name) => [name, fields.value(name)])),
+    ...stages.chosen(),
+  });
 
   // -- prompts ------------------------------------------------------------------------------------
   const WHOSE = { run: "of the workbench", example: "of the example", own: "my own" };
@@ -144,7 +146,7 @@ export function createCompareChoice(find, doors) {
   }
 
   // -- what that comes to ---------------------------------------------------------------------------
-  /** What is asked of the server; `fault` says why it cannot be. */
+  /** What is asked of the server; `fault` says why it cannot be. A field says below it what is wrong with it. */
   function asked() {
     const texts = [...new Set(list())],
       knobbed = values();
@@ -170,20 +172,21 @@ export function createCompareChoice(find, doors) {
     return comparison;
   }
   function plan() {
-    const { methods: names, prompts: texts, seeds, max_tokens, runs, fault } = asked();
+    const { methods: names, prompts: texts, seeds, max_tokens, runs, fault, ...others } = asked(),
+      drawn = stagesInWords(others);
     return (
       fault ||
       `${several(names.length, "method")} × ${several(texts.length, "prompt")} × ` +
-        `${several(seeds, "seed")}: ${several(runs, "run")} of at most ${several(max_tokens, "token")}.`
+        `${several(seeds, "seed")}: ${several(runs, "run")} of at most ${several(max_tokens, "token")}` +
+        `${drawn && `, drawn with ${drawn}`}.`
     );
   }
   const report = () => doors.changed(plan(), asked().fault);
-  for (const input of [...Object.values(knobs), prompts]) input.addEventListener("input", report);
+  find(".setup").addEventListener("input", report);
   on("example", (example) => {
     kept = prompts.value = "";
-    knobs.max_tokens.value = String(
-      Math.min(Number(knobs.max_tokens.max), example.max_tokens || Number(knobs.max_tokens.defaultValue)),
-    );
+    const { usual, high } = KNOBS.max_tokens;
+    fields.set({ max_tokens: Math.min(high, example.max_tokens || usual) });
     from("run");
   });
   on("view", () => show());
@@ -197,8 +200,10 @@ export function createCompareChoice(find, doors) {
   });
   /** Set it as a link says; what it does not say stays. */
   function apply(held) {
-    for (const [name, input] of Object.entries(knobs))
-      if (Number.isFinite(held[name])) input.value = String(held[name]);
+    fields.set(
+      Object.fromEntries(Object.entries(held).filter(([name, value]) => KNOBS[name] && Number.isFinite(value))),
+    );
+    stages.choose(held);
     named = held.methods ?? named; // the list of methods may come later
     if (named && methods.length) pick(named);
     if (typeof held.prompts === "string") {
@@ -206,6 +211,7 @@ export function createCompareChoice(find, doors) {
       source = "run";
       from("own");
     } else if (held.whose) from(held.whose);
+    report();
   }
   from("run");
   return {
@@ -214,6 +220,7 @@ export function createCompareChoice(find, doors) {
     plan,
     settings,
     apply,
+    fieldFault: fields.fault,
     loaded: () => methods.length > 0,
     about: (name) => methods.find((method) => method.name === name),
   };

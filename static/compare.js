@@ -10,6 +10,7 @@ import { late } from "./late.js";
 import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
+import { stagesInWords, stagesOf } from "./stages.js";
 import { cards, chatOf, emit, grammarKey, grammarOf, on, onBegun, state, systemOf } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
@@ -77,7 +78,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   // -- a comparison ---------------------------------------------------------------------------------
   function compare() {
     const { fault: amiss, runs, ...asked } = choice.asked();
-    if (!now?.running && !amiss && ready()) begin({ ...here(), ...asked });
+    if (!now?.running && !amiss && !choice.fieldFault() && ready()) begin({ ...here(), ...asked });
   }
   function begin(about) {
     prepare(about);
@@ -229,7 +230,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   function busy() {
     const running = Boolean(now?.running),
       hinders = running ? "" : hindrance();
-    buttons.go.disabled = running || Boolean(wrong) || !ready();
+    buttons.go.disabled = running || Boolean(wrong || choice?.fieldFault()) || !ready();
     buttons.halt.disabled = !running;
     wait.textContent = hinders || standing;
     wait.classList.toggle("warn", Boolean(hinders));
@@ -277,6 +278,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         table.showAll();
       },
     )(String(now.aligned));
+    const drawn = stagesInWords(now.about);
     const short = (prompt, i) => `${i + 1}: ${glyphs({ text: prompt }).slice(0, 30) || "no prompt"}`;
     find(".shownof").replaceChildren(
       ...[
@@ -310,6 +312,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
           },
         ),
         sides,
+        el("span", { class: "quiet drawn" }, drawn && `drawn with ${drawn}`),
       ].filter(Boolean),
     );
     find(".takes").replaceChildren(
@@ -359,7 +362,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         served: answer.model,
         prompt: run.prompt,
         system,
-        settings: { temperature, max_tokens, seed: run.seed, ...way },
+        settings: { temperature, max_tokens, seed: run.seed, ...stagesOf(run), ...way },
         ...way,
         outcome,
       }),
@@ -447,7 +450,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
         if (answer.fault) return;
         ({ samples, recorded } = answer);
         const buttons = samples.map((one) => el("button", { type: "button", onclick: () => sample(one) }, one.title));
-        find(".samples").append(...buttons);
+        find("p.samples").append(...buttons);
       }
       if (!now && !eager && recorded && !state.example?.compare) replay(recorded);
     });

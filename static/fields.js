@@ -1,5 +1,5 @@
-/* The number fields of the run card. A value out of bounds is said under the row, below its field, and no run begins
-   with it; until it is corrected, the last good value counts. */
+/* The number fields of a view that runs. A value out of bounds is said under the row, below its field, and no run
+   begins with it; until it is corrected, the last good value counts. */
 
 import { el } from "./dom.js";
 import { formatNumber } from "./tokens.js";
@@ -15,17 +15,11 @@ export function createTickedRow(tick, row, fields) {
   return show;
 }
 
-/** The bounds of each field; `usual` is the value of an empty one, null for none. */
-const FIELDS = {
-  temperature: { at: "input.temperature", low: 0, high: 5, usual: 0.7 },
-  seed: { at: "input.seed", low: 0, high: 2 ** 31 - 1, whole: true, usual: 1 },
-  max_tokens: { at: "input.max", name: "at most", low: 1, high: 1024, whole: true, usual: 128 },
-  budget: { at: ".thinking input.budget", name: "reasoning at most", low: 0, high: 1024, whole: true, usual: 64 },
-  repetition_penalty: { at: "input.penalty", name: "repetition penalty", low: 0.1, high: 10, usual: null },
-  top_k: { at: "input.topk", name: "top-k", low: 1, high: 1000000, whole: true, usual: null },
-  top_p: { at: "input.topp", name: "top-p", low: 0.001, high: 1, usual: null },
-  min_p: { at: "input.minp", name: "min-p", low: 0, high: 1, usual: null },
-};
+/** @typedef {{ at: string, name?: string, low: number, high: number, whole?: boolean, usual: number | null }} Field
+    The bounds of a field; `usual` is the value of an empty one, null for none. */
+
+/** The field of the temperature. @type {Field} */
+export const TEMPERATURE = { at: "input.temperature", low: 0, high: 5, usual: 0.7 };
 
 /** What is wrong with the text of a field; empty if nothing is. */
 function faultOf(field, input) {
@@ -39,16 +33,16 @@ function faultOf(field, input) {
   return `expected ${kind} from ${range}${text ? `, not ${text}` : ""}`;
 }
 
-/** `changed()` is called when the message changes. */
-export function createNumberFields(find, changed) {
+/** `changed()` is called when the message changes. @param {Record<string, Field>} bounds */
+export function createNumberFields(find, bounds, changed) {
   const box = find(".fieldfault"),
-    inputs = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, find(field.at)])),
-    good = Object.fromEntries(Object.entries(FIELDS).map(([name, field]) => [name, field.usual]));
+    inputs = Object.fromEntries(Object.entries(bounds).map(([name, field]) => [name, find(field.at)])),
+    good = Object.fromEntries(Object.entries(bounds).map(([name, field]) => [name, field.usual]));
   let fault = "";
 
   /** Read a field: its number counts if it is one. */
   function read(name) {
-    const field = FIELDS[name],
+    const field = bounds[name],
       input = inputs[name],
       wrong = faultOf(field, input);
     if (!wrong) good[name] = input.value.trim() ? Number(input.value) : field.usual;
@@ -56,8 +50,8 @@ export function createNumberFields(find, changed) {
     return wrong;
   }
   function check() {
-    const wrong = Object.keys(FIELDS).find((name) => read(name) && !inputs[name].closest("[hidden]"));
-    const words = wrong ? `${FIELDS[wrong].name ?? wrong}: ${faultOf(FIELDS[wrong], inputs[wrong])}` : "";
+    const wrong = Object.keys(bounds).find((name) => read(name) && !inputs[name].closest("[hidden]"));
+    const words = wrong ? `${bounds[wrong].name ?? wrong}: ${faultOf(bounds[wrong], inputs[wrong])}` : "";
     if (wrong) {
       const left =
         inputs[wrong].closest(".knob").getBoundingClientRect().left - box.parentElement.getBoundingClientRect().left;

@@ -4,9 +4,9 @@
 import { createLatest } from "./ask.js";
 import { chartKinds } from "./chart.js";
 import { copyText, debounce, el, isTyping, radios, svgEl } from "./dom.js";
-import { createNumberFields, createTickedRow } from "./fields.js";
+import { createNumberFields, createTickedRow, TEMPERATURE } from "./fields.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
-import { createStages } from "./stages.js";
+import { createStages, drawStages, STAGE_FIELDS } from "./stages.js";
 import { emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, spelledText } from "./tokens.js";
@@ -270,9 +270,18 @@ const READING = "Run waits for the grammar, which is being read",
   BROKEN = "Run needs a grammar that can be read: see Problems",
   EMPTY = "Run needs a grammar: write one, or choose an example above";
 
+const FIELDS = {
+  temperature: TEMPERATURE,
+  seed: { at: "input.seed", low: 0, high: 2 ** 31 - 1, whole: true, usual: 1 },
+  max_tokens: { at: "input.max", name: "at most", low: 1, high: 1024, whole: true, usual: 128 },
+  budget: { at: ".thinking input.budget", name: "reasoning at most", low: 0, high: 1024, whole: true, usual: 64 },
+  ...STAGE_FIELDS,
+};
+
 /** Knobs, numbers and alarms; `changed()` is called when a field begins or ends to be wrong. */
 export function createRunPanel(find, server, changed) {
-  const fields = createNumberFields(find, changed);
+  drawStages(find, "The inspector shows the likeliest tokens' probabilities after each stage.");
+  const fields = createNumberFields(find, FIELDS, changed);
   const mask = find("select.mask"),
     small = find(".smalltokens"),
     finishes = find(".finishes");

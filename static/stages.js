@@ -5,8 +5,53 @@ import { el } from "./dom.js";
 import { createTickedRow } from "./fields.js";
 import { formatPercent, glyphs } from "./tokens.js";
 
-/** The settings, as requests name them. */
-export const STAGES = ["repetition_penalty", "top_k", "top_p", "min_p"];
+const PENALTY_TITLE =
+  "Above 1, tokens of the prompt and of the text so far become less likely: " +
+  "their positive logits are divided by this number, their negative ones multiplied";
+/** The settings, as requests name them: bounds, title and step of their fields. */
+const SETTINGS = {
+  repetition_penalty: { name: "repetition penalty", low: 0.1, high: 10, step: 0.05, title: PENALTY_TITLE },
+  top_k: {
+    ...{ name: "top-k", low: 1, high: 1000000, step: 1, whole: true },
+    title: "Draw from the k likeliest allowed tokens and those as likely as the k-th",
+  },
+  top_p: {
+    ...{ name: "top-p", low: 0.001, high: 1, step: 0.05 },
+    title: "Draw from the fewest allowed tokens that together have this probability",
+  },
+  min_p: {
+    ...{ name: "min-p", low: 0, high: 1, step: 0.05 },
+    title: "Draw from the allowed tokens that have at least this fraction of the likeliest one's probability",
+  },
+};
+export const STAGES = Object.keys(SETTINGS);
+/** The fields of the settings: an empty one is no setting. */
+export const STAGE_FIELDS = Object.fromEntries(
+  STAGES.map((name) => [name, { ...SETTINGS[name], at: `.sampling input.${name}`, usual: null }]),
+);
+
+/** Of a request or a record only the settings. */
+export const stagesOf = (record) => Object.fromEntries(STAGES.map((name) => [name, record[name]]));
+
+/** The settings of a request in words: “top-k 4, top-p 0.9”; empty without any. */
+export const stagesInWords = (request) =>
+  STAGES.filter((name) => typeof request[name] === "number")
+    .map((name) => `${SETTINGS[name].name} ${request[name]}`)
+    .join(", ");
+
+/** Write the fields into the row of the settings; `more` says where their effect is seen. */
+export function drawStages(find, more) {
+  const inputs = STAGES.map((name) => {
+    const { name: label, title, low, high, step } = SETTINGS[name];
+    const min = Math.ceil(low / step) * step; // the arrow keys begin there
+    const input = el("input", { class: name, type: "number", min, max: high, step, placeholder: "off" });
+    return el("label", { class: "knob", title }, el("span", {}, label), input);
+  });
+  const order = STAGES.map((name) => SETTINGS[name].name);
+  order.splice(1, 0, "mask", "temperature");
+  const does = `Applied in this order: ${order.join(", ")}. An empty field switches its stage off. ${more}`;
+  find(".sampling").replaceChildren(...inputs, el("span", { class: "does" }, does));
+}
 
 /** The row of the settings; off until it is ticked, and an empty field changes nothing. */
 export function createStages(find, fields) {

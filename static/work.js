@@ -2,6 +2,7 @@
 
 import { copyText, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
+import { stagesOf } from "./stages.js";
 import { cards, emit, state, TABS, wholeOf } from "./state.js";
 import { formatNumber } from "./tokens.js";
 
@@ -83,12 +84,13 @@ function comparison(held) {
   const methods = (Array.isArray(held.methods) ? held.methods : [])
     .filter((name) => typeof name === "string" && name.length <= 80)
     .slice(0, 100);
-  const { temperature, seed } = settings(held);
+  const { temperature, seed, ...others } = settings(held);
   return JSON.parse(
     JSON.stringify({
       methods,
       temperature,
       seed,
+      ...stagesOf(others),
       seeds: whole(held.seeds, 1, 30),
       max_tokens: whole(held.max_tokens, 1, 512),
       prompts: text(held.prompts) ?? undefined,

@@ -295,8 +295,7 @@ def test_impossible_comparison_is_reported_before_it_runs(visit: Any) -> None:
         assert "Choose at least one method" in v.page.inner_text(f"{COMPARE} .plan")
         assert v.page.locator(f"{COMPARE} .go").is_disabled()
         choose(v, "automaton")
-        v.page.fill(f"{COMPARE} .seeds", "999.5")
-        assert "30 seeds" in v.page.inner_text(f"{COMPARE} .plan"), "as many as the page has"
+        v.page.fill(f"{COMPARE} .seeds", "30")
         v.page.fill(f"{COMPARE} .max", "512")
         v.page.click(f"{COMPARE} [data-whose=own]")
         v.page.fill(f"{COMPARE} .prompts", "a\nb\nc\nd\ne")

@@ -9,6 +9,8 @@ import pytest
 pytestmark = pytest.mark.browser
 
 FAULT = "#wb-run .fieldfault"
+COMPARE = "#wb-compare"
+_STAGES = (("repetition_penalty", "1.3"), ("top_k", "4"), ("top_p", "0.9"), ("min_p", "0.02"))
 NAMES = ["model", "repetition penalty", "mask", "temperature", "top-k", "top-p", "min-p"]
 
 
@@ -23,7 +25,7 @@ def test_the_stages_of_a_draw_are_set_and_shown_for_each_token(visit: Any) -> No
         v.wait_run()
         plain = v.page.locator(".stagebox thead th").all_inner_texts()
         v.page.check("#wb-run input.samples")
-        for name, value in (("penalty", "1.3"), ("topk", "4"), ("topp", "0.9"), ("minp", "0.02")):
+        for name, value in _STAGES:
             v.page.fill(f"#wb-run input.{name}", value)
         run(v)
         v.page.locator("#wb-run .tok").nth(1).click()
@@ -40,7 +42,7 @@ def test_the_stages_of_a_draw_are_set_and_shown_for_each_token(visit: Any) -> No
         assert v.page.evaluate("wb.run.records()[0].top_k") == 4
     with visit(f"#{fragment}") as v:
         assert v.page.is_checked("#wb-run input.samples")
-        assert v.page.input_value("#wb-run input.topp") == "0.9"
+        assert v.page.input_value("#wb-run input.top_p") == "0.9"
         assert v.page.evaluate("wb.work.now().settings.min_p") == 0.02
         # without the tick none of them counts
         v.page.uncheck("#wb-run input.samples")
@@ -53,9 +55,73 @@ WRONG = [
     ("temperature", "50",  "temperature: expected a number from 0 to 5, not 50"),
     ("seed",        "1.5", "seed: expected a whole number from 0 to 2,147,483,647, not 1.5"),
     ("max",         "0",   "at most: expected a whole number from 1 to 1,024, not 0"),
-    ("topp",        "0",   "top-p: expected a number from 0.001 to 1, not 0"),
-    ("topk",        "2.5", "top-k: expected a whole number from 1 to 1,000,000, not 2.5"),
+    ("top_p",       "0",   "top-p: expected a number from 0.001 to 1, not 0"),
+    ("top_k",       "2.5", "top-k: expected a whole number from 1 to 1,000,000, not 2.5"),
 ]  # fmt: skip
+
+
+def compared(v: Any, *methods: str) -> None:
+    """Open the view *Compare* and choose methods."""
+    v.page.wait_for_selector(f"{COMPARE} .go:enabled")
+    v.page.locator(f"{COMPARE} .sets button", has_text="none").click()
+    for name in methods:
+        v.page.click(f"{COMPARE} .way[data-name='{name}']")
+
+
+def test_methods_are_compared_with_the_same_settings(visit: Any) -> None:
+    requests: list[str] = []
+    with visit("?example=time&compare") as v:
+        v.page.on("request", lambda one: requests.append(one.post_data or ""))
+        compared(v, "automaton")
+        v.page.check(f"{COMPARE} input.samples")
+        v.page.fill(f"{COMPARE} input.top_k", "1")
+        v.page.fill(f"{COMPARE} .temperature", "5")
+        assert v.page.inner_text(f"{COMPARE} .plan").endswith("tokens, drawn with top-k 1.")
+        v.page.click(f"{COMPARE} .go")
+        v.page.wait_for_selector(f"{COMPARE} .halt:disabled")
+        sent = [one for one in requests if '"automaton"' in one and '"prompts"' in one]
+        assert sent
+        assert all('"top_k":1' in one.replace(" ", "") for one in sent)
+        assert v.page.inner_text(f"{COMPARE} .shownof .drawn") == "drawn with top-k 1"
+        texts = v.page.locator(f"{COMPARE} tbody[data-name=automaton] .strip").all_inner_texts()
+        assert len(set(texts)) == 1, "the likeliest token is drawn for every seed, at temperature 5"
+        v.shot("compare-stages")
+        fragment = v.page.evaluate("wb.fragment()")
+        assert v.page.evaluate("wb.work.now().compare.top_k") == 1
+        # a run of the table is opened with the settings
+        v.page.locator(f"{COMPARE} tbody[data-name=automaton] button.fold").click()
+        v.page.locator(f"{COMPARE} tr.numbers.one button").first.click()
+        v.page.wait_for_selector("#wb-run .tok")
+        assert v.page.input_value("#wb-run input.top_k") == "1"
+    with visit(f"#{fragment}") as v:
+        v.page.wait_for_selector(f"{COMPARE} .go:enabled")
+        assert v.page.is_checked(f"{COMPARE} input.samples")
+        assert v.page.input_value(f"{COMPARE} input.top_k") == "1"
+        # without the tick it does not count
+        v.page.uncheck(f"{COMPARE} input.samples")
+        assert "top-k" not in v.page.inner_text(f"{COMPARE} .plan")
+
+
+def test_no_comparison_begins_with_a_value_out_of_bounds(visit: Any) -> None:
+    with visit("?example=time&compare") as v:
+        compared(v, "automaton")
+        v.page.check(f"{COMPARE} input.samples")
+        for field, value, message in (
+            ("seeds", "999.5", "seeds: expected a whole number from 1 to 30, not 999.5"),
+            ("max", "513", "at most: expected a whole number from 1 to 512, not 513"),
+            ("top_p", "0", "top-p: expected a number from 0.001 to 1, not 0"),
+            ("top_k", "2.5", "top-k: expected a whole number from 1 to 1,000,000, not 2.5"),
+        ):
+            input_ = v.page.locator(f"{COMPARE} input.{field}")
+            before = input_.input_value()
+            input_.fill(value)
+            assert v.page.inner_text(f"{COMPARE} .fieldfault") == message
+            assert v.page.locator(f"{COMPARE} .go").is_disabled()
+            v.page.keyboard.press("Control+Enter")
+            assert not v.page.evaluate("document.querySelector('#wb-compare .running')")
+            input_.fill(before)
+            assert v.page.locator(f"{COMPARE} .fieldfault").is_hidden()
+            assert v.page.locator(f"{COMPARE} .go").is_enabled()
 
 
 def test_a_value_out_of_bounds_is_said_at_its_field_and_nothing_runs(visit: Any) -> None:
@@ -77,7 +143,7 @@ def test_a_value_out_of_bounds_is_said_at_its_field_and_nothing_runs(visit: Any)
             assert v.page.locator(FAULT).is_hidden()
             assert v.page.locator("#wb-run .go").is_enabled()
         # a row that is closed says nothing
-        v.page.fill("#wb-run input.topp", "7")
+        v.page.fill("#wb-run input.top_p", "7")
         v.page.uncheck("#wb-run input.samples")
         assert v.page.locator(FAULT).is_hidden()
 
