@@ -56,6 +56,9 @@ def test_below_the_root_it_is_an_annotation() -> None:
 
 
 NAMED: dict[str, object] = {"type": "object", "properties": {"a": {"const": 1}}}
+OTHERS: dict[str, object] = {"properties": {"b": {"const": 2}}}
+NEEDED = {**NAMED, "required": ["a"]}
+CONDITION = {"properties": {"a": {}, "b": {}}, "if": NEEDED, "then": OTHERS}
 REFERRED = {"$ref": "#/$defs/A", "$defs": {"A": NAMED}}
 NODE = {"$ref": "#/$defs/N", "$defs": {"N": {**NAMED, "properties": {"n": {"$ref": "#/$defs/N"}}}}}
 
@@ -73,6 +76,18 @@ CLOSED = [
     ({"anyOf": [NAMED, {"type": "null"}]},               '{"b":2}',                  True,  False,  True,  "an alternative"),
     (REFERRED,                                           '{"b":2}',                  True,  False,  True,  "a reference"),
     (NODE,                                               '{"n":{"n":{"b":2}}}',      True,  False,  True,  "inside a recursive one"),
+    ({"allOf": [NAMED, OTHERS]},                         '{"a":1,"b":2}',            True,  True,   True,  "each part names some members"),
+    ({"allOf": [NAMED, OTHERS]},                         '{"a":1,"c":3}',            True,  False,  True,  "no part names c"),
+    ({"allOf": [NAMED], **OTHERS},                       '{"b":2,"a":1}',            True,  True,   True,  "the schema and its part"),
+    ({**REFERRED, **OTHERS},                             '{"b":2,"c":3}',            True,  False,  True,  "a reference beside properties"),
+    ({"allOf": [{**NAMED, "additionalProperties": {}}, OTHERS]}, '{"c":3}',          True,  True,   True,  "a part allows others"),
+    ({**OTHERS, "oneOf": [NAMED, {"required": ["b"]}]},  '{"b":2}',                  False, False,  True,  "both alternatives hold"),
+    ({**OTHERS, "oneOf": [NEEDED, {"required": ["b"]}]}, '{"a":1}',                  True,  True,   True,  "an alternative names a"),
+    ({**OTHERS, "oneOf": [NEEDED, {"required": ["b"]}]}, '{"b":2,"a":1}',            False, False,  True,  "both alternatives hold"),
+    (CONDITION,                                          '{"a":1,"b":2}',            True,  True,   True,  "a condition closes nothing"),
+    (CONDITION,                                          '{"a":1,"b":3}',            False, False,  True,  "so it holds"),
+    ({**OTHERS, "not": NEEDED},                          '{"b":2}',                  True,  True,   True,  "what is excluded is not closed"),
+    ({"properties": {"a": {}, "b": {}}, "not": NEEDED},  '{"a":1,"b":2}',            False, False,  True,  "what is excluded is not closed"),
     ({"enum": [{"properties": {}}]},                     '{"properties":{}}',        True,  True,   False, "a value is no schema"),
 ]  # fmt: skip
 

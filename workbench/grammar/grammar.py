@@ -156,8 +156,9 @@ class Grammar(Language):
                         accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.
         ``format``      ``assert`` accepts only strings of the format; ``annotation`` all strings.
-        ``closed``      an object has only the members that its schema names, as in strict tool
-                        calls: ``additionalProperties: false`` where the schema says nothing.
+        ``closed``      an object has only the members that its schema, or all parts of an
+                        ``allOf`` together, name, as in strict tool calls; a schema that says what
+                        other members are keeps them.
         ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON

@@ -416,9 +416,17 @@ class SubschemaSets(Protocol):
     #: The supported keywords of the dialect that restrict instances.
     keywords: frozenset[str]
 
+    #: Whether objects have only the members that are named.
+    closes: bool
+
     @property
     def algebra(self) -> SetAlgebra:
         """The algebra of these sets."""
+        ...
+
+    @property
+    def open(self) -> SubschemaSets:
+        """The same subschemas, none of which is closed because it names some members."""
         ...
 
     def of(self, node: Node, tracked: bool = False) -> LazySet:

@@ -492,8 +492,8 @@ class SchemaOptions:
     whitespace: Whitespace | str | int = Whitespace.AUTO
     format: Formats | str = Formats.ASSERTED
     order: Order | str = Order.DECLARED
-    #: Whether an object has only the members that its schema names, as in strict tool calls: each
-    #: schema with ``properties`` that says nothing of others has ``additionalProperties: false``.
+    #: Whether an object has only the members that its schemas name, as in strict tool calls
+    #: (``algebra.closing``).
     closed: bool = False
 
     def __post_init__(self) -> None:

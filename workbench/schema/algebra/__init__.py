@@ -2,6 +2,7 @@
 
 * ``subschemas``: the entry, ``Algebra``; each subschema as a set, computed on first use
 * ``keywords``: keywords of one type (strings, numbers, arrays, objects)
+* ``closing``: which objects have only the members that are named
 * ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
 * ``set_operations``: conjunction, union and complement of normal forms; whether a set is empty
 * ``simplify``: removes redundant shapes and conditions, limits the shapes, orders declared names

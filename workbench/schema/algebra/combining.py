@@ -101,12 +101,16 @@ UNEVALUATED = frozenset(("unevaluatedProperties", "unevaluatedItems"))
 
 
 def restrict_unevaluated(
-    subschemas: SubschemaSets, values: Values, members: dict[str, Node]
+    subschemas: SubschemaSets, values: Values, members: dict[str, Node], closed: bool
 ) -> Values:
-    """The values whose unevaluated properties and items meet ``unevaluated*``."""
+    """The values whose unevaluated properties and items meet ``unevaluated*``.
+
+    ``closed`` says that no property is unevaluated.
+    """
     algebra = subschemas.algebra
-    if "unevaluatedProperties" in members:
-        lazy = subschemas.of(members["unevaluatedProperties"])
+    if closed or "unevaluatedProperties" in members:
+        unnamed = members.get("unevaluatedProperties")
+        lazy = algebra.nothing if unnamed is None else subschemas.of(unnamed)
         objects = (
             meet_objects(algebra, (shape,), (_objects(subschemas, shape, lazy),))
             for shape in values.objects
@@ -294,26 +298,27 @@ def _any(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
 
 def _one(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     options = _options(keyword)
-    plain = [subschemas.of(option).raw for option in options]
     if not tracked:
+        plain = [subschemas.of(option).raw for option in options]
         return exactly_one(subschemas.algebra, plain, plain)
+    plain = [subschemas.open.of(option).raw for option in options]
     kept = [subschemas.of(option, tracked).raw for option in options]
     return exactly_one(subschemas.algebra, plain, kept)
 
 
 def _not(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
-    return complement(subschemas.algebra, subschemas.of(keyword).raw)
+    return complement(subschemas.algebra, subschemas.open.of(keyword).raw)
 
 
 def _if(subschemas: SubschemaSets, keyword: Node, tracked: bool) -> Values:
     algebra = subschemas.algebra
     assert keyword.parent is not None
     around = keyword.parent.members or {}
-    asked = subschemas.of(keyword, tracked)
+    asked = subschemas.open.of(keyword, tracked)
     if not tracked and "then" not in around and "else" not in around:
         return algebra.all_values
     held = asked.raw
-    failed = complement(algebra, subschemas.of(keyword).raw)
+    failed = complement(algebra, subschemas.open.of(keyword).raw)
     if "then" in around:
         held = meet(algebra, held, subschemas.of(around["then"], tracked).raw)
     if "else" in around:

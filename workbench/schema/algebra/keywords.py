@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from workbench.base.errors import VERY_SIMILAR, SourceError, suggestion
+from workbench.schema.algebra.closing import is_closed
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -19,7 +20,6 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import (
-    OTHER_MEMBERS,
     Formats,
     Node,
     invalid,
@@ -255,11 +255,11 @@ def _extras(
     """The undeclared names with their values; and the names that count as evaluated."""
     algebra = subschemas.algebra
     keyword = members.get("additionalProperties")
-    closes = "properties" in members and OTHER_MEMBERS.isdisjoint(members)
     if keyword is not None:
         further = subschemas.of(keyword)
     else:
-        further = algebra.nothing if closes and algebra.options.closed else algebra.anything
+        closed = is_closed(subschemas, members, tracked)
+        further = algebra.nothing if closed else algebra.anything
     rest = all_but(declared) if declared else algebra.all_values.texts
     evaluated: StringSet | None = None
     if tracked:

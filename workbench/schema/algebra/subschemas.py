@@ -18,6 +18,7 @@ from functools import lru_cache, partial
 from workbench.base.errors import NOTHING_MEANT, VERY_SIMILAR, Meant, ParseError, suggestion
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import replaced
+from workbench.schema.algebra.closing import is_closed_around
 from workbench.schema.algebra.combining import (
     COMBINING,
     UNEVALUATED,
@@ -102,12 +103,16 @@ class Subschemas:
         dialect: Dialect,
         scope: Anchors,
         family: dict[object, Subschemas],
+        *,
+        closes: bool,
     ) -> None:
         self.algebra = algebra
+        #: Whether objects have only the members that are named.
+        self.closes = closes
         self.dialect = dialect
         self.references = references
         self.scope = scope
-        #: The subschemas of all dialects and scopes.
+        #: The subschemas of all dialects and scopes, closed and open.
         self._family = family
         #: The supported keywords of this dialect; with the annotations; those that combine.
         self.keywords, self._recognized, self._combining_words = _words_of(dialect)
@@ -154,10 +159,18 @@ class Subschemas:
         scope = {**anchors, **self.scope}
         if dialect is self.dialect and scope == self.scope:
             return self
-        key = dialect, frozenset(scope.items())
+        return self._relative(dialect, scope, self.closes)
+
+    @property
+    def open(self) -> Subschemas:
+        """The same subschemas, none of which is closed because it names some members."""
+        return self._relative(self.dialect, self.scope, closes=False) if self.closes else self
+
+    def _relative(self, dialect: Dialect, scope: Anchors, closes: bool) -> Subschemas:
+        key = dialect, frozenset(scope.items()), closes
         if key not in self._family:
             self._family[key] = Subschemas(
-                self.algebra, self.references, dialect, scope, self._family
+                self.algebra, self.references, dialect, scope, self._family, closes=closes
             )
         return self._family[key]
 
@@ -218,13 +231,14 @@ class Subschemas:
     def _read(self, node: Node, members: dict[str, Node], tracked: bool) -> Values:
         """The set of all keywords of a subschema."""
         words = members.keys()
-        asks = not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords
+        closed = not tracked and is_closed_around(self, members)
+        asks = closed or (not UNEVALUATED.isdisjoint(words) and UNEVALUATED & words & self.keywords)
         tracked = tracked or bool(asks)
         values = self._single_type(members, tracked)
         if not self._combining_words.isdisjoint(words):
             values = self._with_combining(values, members, tracked)
         if asks:
-            values = restrict_unevaluated(self, values, members)
+            values = restrict_unevaluated(self, values, members, closed)
         return values
 
     def _with_combining(self, values: Values, members: dict[str, Node], tracked: bool) -> Values:
@@ -379,7 +393,7 @@ class Algebra:
         if dialect is UNNAMED and root.members and "$schema" in root.members:
             message = "unknown $schema; keywords of all supported drafts are applied"
             self.add_note(root.members["$schema"], message)
-        self.subschemas = Subschemas(self, references, dialect, {}, {})
+        self.subschemas = Subschemas(self, references, dialect, {}, {}, closes=options.closed)
 
     @property
     def root(self) -> LazySet:
