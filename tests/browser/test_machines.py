@@ -37,6 +37,23 @@ PLACES = """() => Object.fromEntries([...document.querySelectorAll("#wb-picture 
 }))"""
 
 
+#: Of each edge that joins another one: whether its heads have the colour of its line, and not the picture's.
+JOINTS = """() => [...document.querySelectorAll("#wb-picture .pic.main svg.lanes .edge:has(.joint)")].map((edge) => {
+  const [line, head] = ["path", ".joint"].map((each) => getComputedStyle(edge.querySelector(each)));
+  return [head.fill === line.stroke, head.fill !== getComputedStyle(document.querySelector("#wb-picture .pic")).backgroundColor];
+})"""
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_an_edge_has_a_head_where_it_joins_another_one(visit: Any, dark: bool) -> None:
+    with visit("?example=json&tab=rules", dark=dark) as v:
+        v.wait_drawn()
+        v.page.wait_for_selector("#wb-picture .pic.main svg.lanes .joint")
+        joints = v.page.evaluate(JOINTS)
+        assert len(joints) > 4
+        assert all(same and seen for same, seen in joints)
+
+
 def select(v: Any, index: int) -> None:
     v.page.locator("#wb-run .tok").nth(index).click()
     v.page.wait_for_function("i => wb.state.selected === i", arg=index)

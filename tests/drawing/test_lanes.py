@@ -9,13 +9,21 @@ from itertools import pairwise
 
 import pytest
 
-from tests.drawing.boxes import boxes_of, outside, overlaps
+from tests.drawing.boxes import Box, boxes_of, outside, overlaps
 from tests.drawing.graphs import graph
-from workbench.drawing.connectors import MAX_LABEL_LETTERS, connectors_of, numbered, ordered
+from workbench.drawing.connectors import (
+    BOX,
+    MAX_LABEL_LETTERS,
+    Point,
+    connectors_of,
+    numbered,
+    ordered,
+)
 from workbench.drawing.drawable import Drawn, Machine, draw, missing
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.joints import Head
 from workbench.drawing.lane_svg import svg
-from workbench.drawing.lanes import LaneLayout, lay_out
+from workbench.drawing.lanes import LaneLayout, Line, lay_out
 from workbench.drawing.machines import draw_network
 from workbench.drawing.reductions import merge_parallel
 from workbench.drawing.views import rules_graph
@@ -121,6 +129,75 @@ def check(layout: LaneLayout) -> None:
         assert all(-0.1 <= x <= layout.width + 0.1 and low <= y <= high for x, y in points)
 
 
+def check_heads(layout: LaneLayout) -> None:
+    """Each part of a line ends at its target, at a label, or with a head on another line."""
+    for lane in layout.lanes:
+        sides = [(one.x, one.y, one.x + one.width, one.y + BOX) for one in lane.labels]
+        sides += [(f.x, f.y, f.x + f.width, f.y + f.height) for f in lane.frames]
+        for line in lane.lines:
+            ends = {line.arrow[0]} if line.arrow else set()
+            ends |= {tip for tip, _ in line.joints}
+            ends |= {part[0] for part in line.parts}  # without a label they meet
+            for part in line.parts:
+                x, y = part[-1]
+                at_label = any(
+                    left - 0.1 <= x <= right + 0.1 and top <= y <= bottom
+                    for left, top, right, bottom in sides
+                )
+                assert part[-1] in ends or at_label
+            assert line.joints == heads_by_definition(line, lane.lines)
+    heads = [
+        Box(
+            min(x, x - 5 * dx) - 2 * abs(dy), min(y, y - 5 * dy) - 2 * abs(dx),
+            max(x, x - 5 * dx) + 2 * abs(dy), max(y, y - 5 * dy) + 2 * abs(dx), "head",
+        )
+        for lane in layout.lanes
+        for line in lane.lines
+        for (x, y), (dx, dy) in line.joints
+    ]  # fmt: skip
+    # a label has a margin of 4 pixels above and below its text
+    boxes = [
+        one._replace(top=one.top + 4, bottom=one.bottom - 4) if "label" in one.what else one
+        for one in boxes_of(layout)
+    ]
+    for head in dict.fromkeys(heads):
+        assert list(overlaps([head, *boxes])) == []
+
+
+def heads_by_definition(line: Line, lines: list[Line]) -> list[Head]:
+    """A head where a line turns into a piece of another one, or ends on it, between its ends."""
+    pieces = [piece for one in lines for part in one.parts for piece in pairwise(part)]
+    heads = []
+    for part in line.parts:
+        points = [point for i, point in enumerate(part) if not i or point != part[i - 1]]
+        for i, (x, y) in list(enumerate(points))[1:]:
+            dx, dy = _step(points[i - 1], points[i])
+            onward = _step(points[i], points[i + 1]) if i + 1 < len(points) else None
+            for start, end in pieces:
+                way = _step(start, end)
+                across = way in ((dy, dx), (-dy, -dx)) and onward in (None, way)
+                (low_x, high_x), (low_y, high_y) = (
+                    sorted((start[0], end[0])),
+                    sorted((start[1], end[1])),
+                )
+                inside = (
+                    low_x + 1 < x < high_x - 1 and abs(y - start[1]) < 0.1
+                    if way[0]
+                    else low_y + 1 < y < high_y - 1 and abs(x - start[0]) < 0.1
+                )
+                if across and inside:
+                    heads.append(((x, y), (dx, dy)))
+                    break
+    return heads
+
+
+def _step(start: Point, end: Point) -> Point:
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    return (
+        ((dx > 0) - (dx < 0) + 0.0, 0.0) if abs(dx) >= abs(dy) else (0.0, (dy > 0) - (dy < 0) + 0.0)
+    )
+
+
 def graphs_of(name: str) -> Iterator[Graph]:
     for drawn in drawings(name).values():
         part = drawn.parts.around("", _PART_STATES)
@@ -142,13 +219,15 @@ def test_lanes_of_the_gallery(name: str, width: int) -> None:
 @pytest.mark.parametrize("name", list(HAND_WRITTEN))
 @pytest.mark.parametrize("width", WIDTHS)
 def test_lanes_of_hand_written_graphs(name: str, width: int) -> None:
-    check(lay_out(HAND_WRITTEN[name], width))
+    check(layout := lay_out(HAND_WRITTEN[name], width))
+    check_heads(layout)
 
 
 @pytest.mark.parametrize("seed", range(60))
 def test_lanes_of_random_graphs(seed: int) -> None:
     for width in WIDTHS:
-        check(lay_out(random_graph(seed), width))
+        check(layout := lay_out(random_graph(seed), width))
+        check_heads(layout)
 
 
 @pytest.mark.parametrize("name", ["json", "date", "domino_c"])
@@ -164,6 +243,21 @@ def test_a_picture_has_the_requested_width_unless_a_label_is_wider() -> None:
     wide = lay_out(HAND_WRITTEN["a loop with a wide label at the first state"], 100)
     assert wide.width > 100
     assert outside(boxes_of(wide), wide.width, wide.height) == []
+
+
+def test_an_edge_has_a_head_where_it_joins_another_one() -> None:
+    """From 0, 1 and 2 to 3 with one label: the edge of 0 is the rail, and those of 1 joins it."""
+    ways = [(0, 1, "a"), (1, 2, "b"), (2, 3, "!"), (0, 3, "!"), (1, 3, "!")]
+    layout = lay_out(graph(4, ways, {3}), 560)
+    (lane,) = layout.lanes
+    place = {state.node.id: (state.x, state.y) for state in lane.states}
+    joints = {line.edge: line.joints for line in lane.lines}
+    assert [len(joints[edge]) for edge in range(5)] == [0, 0, 0, 1, 2]
+    up, down = joints[4]
+    assert (up[0][0], up[1]) == (place["1"][0] + 4, (0, -1)), "onto the rail of the edge from 0"
+    assert (down[0][1], down[1]) == (place["3"][1], (0, 1)), "onto the edge from 2"
+    assert joints[3] == [down]
+    assert svg(layout).count('class="joint"') == 3
 
 
 def test_a_full_row_wraps() -> None:

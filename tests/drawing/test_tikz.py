@@ -17,6 +17,7 @@ from workbench.drawing.views import Box, draw_rules
 
 _POINT = r"\((-?[\d.]+),(-?[\d.]+)\)"
 _NODE = re.compile(rf"\\node\[([^\]]*)\] (?:\(([A-Za-z0-9_-]+)\) )?at {_POINT} \{{(.*)\}};")
+_HEAD = re.compile(rf"\\fill\[[^\]]*\] {_POINT} -- {_POINT} -- {_POINT} -- cycle;")
 _END = re.compile(rf"{_POINT}|\(([A-Za-z0-9_-]+)\)")
 _STEP = re.compile(
     rf"(?:--|\.\. controls {_POINT}(?: and {_POINT})? \.\.|rectangle) (?:{_END.pattern})"
@@ -31,6 +32,8 @@ class Read:
     labels: list[str]
     #: The ends of each line: names, or None for points.
     lines: list[tuple[str | None, str | None]]
+    #: The heads where edges join others.
+    heads: int = 0
 
 
 def read(text: str) -> Read:
@@ -54,6 +57,10 @@ def read(text: str) -> Read:
                 found.nodes[node[2]] = (node[1], float(node[3]), float(node[4]), node[5])
             else:
                 found.labels.append(node[5])
+            continue
+        if statement.startswith("\\fill"):
+            assert _HEAD.fullmatch(statement), statement
+            found.heads += 1
             continue
         _line(statement, found)
     return found
@@ -119,7 +126,9 @@ def test_positions_are_those_of_the_svg() -> None:
 def test_lanes_are_pictures_too() -> None:
     grammar = wb.Grammar.from_kbnf("S ::= 'ab' | 'a' S 'b' | '(' T ')'; T ::= S | T ',' S;", "S")
     graph = wb.draw(grammar, "stack").graph
-    made = read(tikz(draw_rules(graph, Box(700, 400), renderer()).svg))
+    svg = draw_rules(graph, Box(700, 400), renderer()).svg
+    made = read(tikz(svg))
+    assert made.heads == svg.count('class="joint"') > 0, "where an edge joins another one"
     assert {node.element for node in graph.nodes if "call" not in node.kinds} <= set(made.nodes)
     assert sum(options.startswith("call") for options, *_ in made.nodes.values()) >= 2
     assert {"S", "T", ","} <= set(made.labels)

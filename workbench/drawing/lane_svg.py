@@ -9,6 +9,7 @@ from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import printable, shorten
 from workbench.drawing.connectors import BOX, RADIUS, Label, Point
 from workbench.drawing.graph import Edge, Node
+from workbench.drawing.joints import Head
 from workbench.drawing.lanes import NAME, Lane, LaneLayout, Line, Placed
 from workbench.drawing.render import MONOSPACED, NAMESPACE
 
@@ -90,7 +91,7 @@ def _draw(parent: Element, lane: Lane, calls: Mapping[str, Node]) -> None:
 
 
 def draw_line(parent: Element, edge: Edge, line: Line, known: set[int]) -> None:
-    """The path of an edge with its arrow; ``known`` are the edges that already have an element."""
+    """The path of an edge with its heads; ``known`` are the edges that already have an element."""
     title = edge.title or " · ".join(edge.labels)
     group = _group(parent, f"edge-{line.edge}", " ".join(("edge arc", *edge.kinds)), title)
     if line.edge in known:  # ids are unique
@@ -100,11 +101,18 @@ def draw_line(parent: Element, edge: Edge, line: Line, known: set[int]) -> None:
     group.set("data-target", edge.target)
     SubElement(group, "path", {"d": " ".join(map(_path, line.parts))})
     if line.arrow:
-        (x, y), (dx, dy) = line.arrow
-        points = [(x, y), (x - 7 * dx - 2.6 * dy, y - 7 * dy - 2.6 * dx)]
-        points.append((x - 7 * dx + 2.6 * dy, y - 7 * dy + 2.6 * dx))
-        drawn = " ".join(f"{_number(a)},{_number(b)}" for a, b in points)
-        SubElement(group, "polygon", {"points": drawn})
+        SubElement(group, "polygon", {"points": _corners(line.arrow, 7, 2.6)})
+    for head in line.joints:
+        SubElement(group, "polygon", {"class": "joint", "points": _corners(head, 5, 2)})
+
+
+def _corners(head: Head, length: float, half: float) -> str:
+    """The corners of an arrow's head."""
+    (x, y), (dx, dy) = head
+    back_x, back_y = x - length * dx, y - length * dy
+    points = [(x, y), (back_x - half * dy, back_y - half * dx)]
+    points.append((back_x + half * dy, back_y + half * dx))
+    return " ".join(f"{_number(a)},{_number(b)}" for a, b in points)
 
 
 def _path(points: Sequence[Point]) -> str:

@@ -6,7 +6,8 @@ labels are laid out here. A lane is a railroad diagram of its rule with states:
 - states are ordered along the paths from the initial state, back edges left out;
 - the widest edge that joins two neighbours lies on the *track* between them;
 - every other edge runs on a *rail* above the row (forwards) or below it (backwards). Edges with one
-  label and one target share the label: their rails end just before it;
+  label and one target share the label: their rails end just before it. An edge has a head where it
+  joins another one (``joints``);
 - a row that is full wraps; edges between rows run through columns in the left margin.
 
 Text has a fixed size and decides the positions, so no label overlaps another at any scale.
@@ -40,6 +41,7 @@ from workbench.drawing.connectors import (
     ordered,
 )
 from workbench.drawing.graph import Graph, Node
+from workbench.drawing.joints import Head, joints
 
 #: Width of one column of the font of state numbers.
 SMALL_CHAR = 6.1
@@ -76,11 +78,13 @@ class Placed:
 
 @dataclass(slots=True)
 class Line:
-    """The path of an edge; ``arrow`` is the tip of its head and the direction (dx, dy)."""
+    """The path of an edge, with the head at its end."""
 
     edge: int
     parts: list[list[Point]]
-    arrow: tuple[Point, Point] | None = None
+    arrow: Head | None = None
+    #: The heads where it joins other lines.
+    joints: list[Head] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -213,6 +217,9 @@ class _Builder:
         self._left = left + pad
         self._measure(top + padding, above_rows)
         self._emit(routes, loops)
+        lines = self._lane.lines
+        for line, heads in zip(lines, joints([line.parts for line in lines]), strict=True):
+            line.joints = heads
         return self._lane
 
     # -- states on rows ----------------------------------------------------------------------------
@@ -618,7 +625,7 @@ class _Builder:
         for edge in one.exits:
             self._line(edge, [leave], head)
 
-    def _line(self, edge: int, parts: list[list[Point]], head: tuple[Point, Point] | None) -> None:
+    def _line(self, edge: int, parts: list[list[Point]], head: Head | None) -> None:
         left = self._left
         moved = [[(x + left, y) for x, y in part] for part in parts]
         arrow = None if head is None else ((head[0][0] + left, head[0][1]), head[1])

@@ -205,11 +205,15 @@ class _Picture:
             styles = self.marks.styles(identity)
             kinds = group.get("class", "").split()
             styles += ["dashed"] * ("skip" in kinds) + ["dotted"] * ("bytes" in kinds)
-            has_arrow = any(_tag(child) == "polygon" for child in group)
+            polygons = [child for child in group if _tag(child) == "polygon"]
+            has_arrow = any(child.get("class") != "joint" for child in polygons)
             ends = (group.get("data-source", ""), group.get("data-target", ""))
             for child in group:
                 if _tag(child) == "path":
                     yield from self._line(child.get("d", ""), at, ends, styles, arrow=has_arrow)
+            for child in polygons:
+                if child.get("class") == "joint":
+                    yield _joint(child, at, styles)
             self._texts(group, at, [])
 
     def _line(
@@ -245,6 +249,12 @@ class _Picture:
         place = _pair(_point(text, "x", "y", at))
         styles = ", ".join(("label", *anchor, *options))
         self.labels.append(rf"\node[{styles}] at {place} {{{tex(shown)}}};")
+
+
+def _joint(head: Element, at: Point, styles: list[str]) -> str:
+    """The head of an edge where it joins another one."""
+    corners = [_pair(points[-1]) for part in _parts(_outline(head), at) for _, points in part]
+    return rf"\fill[{', '.join(['solid', *styles])}] {' -- '.join(corners)} -- cycle;"
 
 
 def _outline(shape: Element) -> str:
