@@ -76,3 +76,13 @@ def test_error_too_ambiguous_text(handlers: Handlers) -> None:
     answer = draw_parse_tree(handlers, {**text, "so_far": "61" * 2000})
     assert not answer["ok"]
     assert "too many derivations, or is too long" in answer["why"]
+
+
+def test_a_test_of_json_may_have_any_white_space(handlers: Handlers) -> None:
+    schema = {"text": '{"type": "array"}', "notation": "json_schema"}
+    trees = [
+        draw_parse_tree(handlers, {**schema, "so_far": text.encode().hex()})["tree"]
+        for text in ("[1, 2]", "[ 1,2 ]", "[1,,")
+    ]
+    assert [tree["accepted"] for tree in trees] == [True, True, False]
+    assert trees[2]["failing"] == ","

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 
 from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.analysis.run_tracing import PicturedMachine
+from workbench.app.pipeline import Compiled
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.pictures import View, box_of, leaving_edges, sentence
 from workbench.app.ui.requests import (
@@ -24,6 +25,7 @@ from workbench.app.ui.requests import (
 from workbench.app.ui.streams import Record
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.errors import WorkbenchError
+from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten, visible
 from workbench.constraint.labels import label_vocabulary
@@ -228,8 +230,8 @@ def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
     ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
     is read last; ``which`` is 2 for the second tree of an ambiguous text.
     """
-    grammar = handlers.compiled(TextRequest.of(sent)).readable()
-    trees = parse_trees(grammar, bytes_in(sent.get("so_far", "")), handlers.pipeline.limits)
+    text = bytes_in(sent.get("so_far", ""))
+    trees = _trees(handlers.compiled(TextRequest.of(sent)), text, handlers.pipeline.limits)
     if trees.first is None:
         raise WorkbenchError("the language has no texts, so there is no tree")
     is_second = number_in(sent, "which", 1, 1, 2) == 2 and trees.second is not None
@@ -262,6 +264,14 @@ def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
             "nodes": [_node(node) for node in drawn.nodes],
         },
     }
+
+
+def _trees(compiled: Compiled, text: bytes, limits: Limits) -> ParseTrees:
+    """The trees in the grammar of runs; in that of tests if only it can read all of the text."""
+    trees = parse_trees(compiled.readable(), text, limits)
+    if trees.read < len(text) and compiled.read_accepting is not None:
+        return parse_trees(compiled.accepting, text, limits)
+    return trees
 
 
 def _note(trees: ParseTrees) -> str:
