@@ -467,6 +467,7 @@ def _separate_automata(
     writer = Writer(program, number, frozenset(), limits)
     found: dict[int, Dfa] = {}
     large: list[int] = []
+    size = 0  # bytes of the tables, and of the classes of symbols here and in the network
     for i, rule in enumerate(roots):
         clock.check()
         machine = program.machines.get(rule)
@@ -479,4 +480,6 @@ def _separate_automata(
             large.append(rule)
         elif not large:
             found[i] = dfa or smallest(nfa, limits, clock)
+            size += found[i].table.nbytes + 2 * found[i].classes.nbytes
+            limits.check("megabytes", size / 2**20)
     return found, large

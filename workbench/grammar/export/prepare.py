@@ -90,6 +90,8 @@ def comments_of(tree: GrammarTree, notation: Notation) -> Mapping[str, tuple[str
 #: A set of terminals: bit n is ``FollowSets.leaves[n]``. With sets of numbers the slowest tenth of
 #: the schemas took 2.5 s to write as Lark, now 1.4 s.
 Terminals = int
+#: Terminals after which the memory of their sets is checked.
+_CHECKED_EVERY = 1024
 
 
 def numbers(terminals: Terminals) -> Iterator[int]:
@@ -105,7 +107,7 @@ class FollowSets:
 
     Terminals with equal ``key`` are one terminal.
 
-    Raises: LimitError past the time of the ``clock``.
+    Raises: LimitError past the time or the megabytes of the ``clock``.
     Source: Aho & Ullman 1972, FIRST and FOLLOW.
     """
 
@@ -135,6 +137,9 @@ class FollowSets:
         """The number of a terminal among ``leaves``."""
         number = self._numbers.setdefault(self._key(leaf), len(self.leaves))
         if number == len(self.leaves):
+            if number % _CHECKED_EVERY == 0:  # the sets of n terminals have up to n * n / 2 bits
+                megabytes = number * number // 16_000_000
+                self._clock.limits.check("megabytes", megabytes, "use fewer terminals")
             self.leaves.append(leaf)
             self.follow.append(0)
         return number
