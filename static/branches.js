@@ -1,7 +1,7 @@
 /* Runs are kept as branches: a run, its forks and rewinds, and tokens chosen by the reader. Chips select a branch;
    none is lost until another example is opened. A branch is records and where it came from. */
 
-import { el, scrollIntoRow } from "./dom.js";
+import { editName, el, scrollIntoRow } from "./dom.js";
 import { stagesOf } from "./stages.js";
 import { chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf, readOf } from "./tokens.js";
@@ -152,35 +152,16 @@ export function createBranches(box, doors) {
   function rename(branch) {
     const chip = chips.children[kept.indexOf(branch)];
     if (!chip || chip.disabled) return;
-    const input = el("input", {
-      type: "text",
-      class: "rename",
-      maxlength: String(LONGEST_NAME),
-      "aria-label": `Name of branch ${branch.id}`,
-      spellcheck: "false",
-    });
-    input.value = branch.name ?? where(branch);
-    let open = true;
-    const close = (keep) => {
-      if (!open) return;
-      open = false;
-      const name = input.value.trim();
-      if (keep) branch.name = name && name !== where(branch) ? name : undefined;
-      const held = document.activeElement === input;
-      draw();
-      if (held) chips.children[kept.indexOf(branch)]?.focus();
+    const written = {
+      value: branch.name ?? where(branch),
+      longest: LONGEST_NAME,
+      label: `Name of branch ${branch.id}`,
     };
-    input.addEventListener("blur", () => close(true));
-    input.addEventListener("keydown", (event) => {
-      event.stopPropagation(); // arrows and letters are the name's
-      if (event.key === "Enter" || event.key === "Escape") {
-        event.preventDefault();
-        close(event.key === "Enter");
-      }
+    editName(chip, written, (name, focused) => {
+      if (name !== null) branch.name = name && name !== where(branch) ? name : undefined;
+      draw();
+      if (focused) chips.children[kept.indexOf(branch)]?.focus();
     });
-    chip.replaceWith(input);
-    input.focus();
-    input.select();
   }
 
   /** Keep a new branch and make it the one shown. */

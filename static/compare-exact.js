@@ -3,7 +3,7 @@
 
 import { createLatest } from "./ask.js";
 import { download, el, svgEl } from "./dom.js";
-import { exportFiles } from "./export.js";
+import { fileNameNow } from "./state.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
 
 /** @import { DistanceCurve } from "./wire" */
@@ -303,7 +303,7 @@ const cell = (value) => {
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 const text = (run) => spelledText(run.steps);
-const named = () => `${exportFiles.called()}.compare`;
+const named = () => `${fileNameNow()}.compare`;
 
 /** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */
 function csv({ runs }) {

@@ -11,7 +11,7 @@ import { shades } from "./measures.js";
 import { colour } from "./notations.js";
 import { createAnnouncer } from "./panel.js";
 import { stagesInWords, stagesOf } from "./stages.js";
-import { cards, chatOf, emit, grammarKey, grammarOf, on, onBegun, state, systemOf } from "./state.js";
+import { cards, chatOf, emit, grammarKey, grammarOf, OWN_TITLE, on, onBegun, state, systemOf } from "./state.js";
 import { createStream } from "./stream.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
@@ -487,7 +487,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
   // -- the grammar, keys and events -----------------------------------------------------------------
   function grammar() {
     const own = state.example?.text?.trimEnd() !== state.text.trimEnd();
-    find(".given .title").textContent = (!own && state.example?.title) || "Your own";
+    find(".given .title").textContent = state.ownTitle || (!own && state.example?.title) || OWN_TITLE;
     given.replaceChildren(
       ...colour(state.text.trimEnd(), state.notation).map(([piece, name]) =>
         el("span", { class: name || null }, piece),

@@ -4,7 +4,7 @@ import { createLatest } from "./ask.js";
 import { copyText, createDialog, download, el, targetOf } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { createFilm } from "./film.js";
-import { grammarOf, state } from "./state.js";
+import { fileNameNow, grammarOf, state } from "./state.js";
 
 /** @import { Context } from "./wire" */
 
@@ -125,7 +125,7 @@ export function createConstruction(dialog, buttons, server) {
   );
 
   // -- a frame as a file ------------------------------------------------------------------------
-  const named = () => `${exportFiles.called()}-${which.value}-${film.now().frame + 1}`;
+  const named = () => `${fileNameNow()}-${which.value}-${film.now().frame + 1}`;
   function svg() {
     const lives = film.now().pictures.map((pic) => pic.querySelector(".canvas svg:not(.leaving)"));
     download(`${named()}.svg`, "image/svg+xml", exportFiles.stacked(lives).text);

@@ -70,6 +70,40 @@ export async function copyText(text, button) {
   }, 1200);
 }
 
+/** Edit a name in the place of the element that shows it. Enter keeps it, and so does leaving the field; Escape does
+    not, and then ``done`` gets null. ``focused``: whether the field had the focus at the end.
+    @param {HTMLElement} element @param {{ value: string, longest: number, label: string }} written
+    @param {(name: string | null, focused: boolean) => void} done */
+export function editName(element, { value, longest, label }, done) {
+  const input = el("input", {
+    type: "text",
+    class: "rename",
+    maxlength: longest,
+    "aria-label": label,
+    spellcheck: "false",
+  });
+  input.value = value;
+  let open = true;
+  const close = (keep) => {
+    if (!open) return;
+    open = false;
+    const focused = document.activeElement === input;
+    input.replaceWith(element);
+    done(keep ? input.value.trim() : null, focused);
+  };
+  input.addEventListener("blur", () => close(true));
+  input.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // arrows and letters are the name's
+    if (event.key === "Enter" || event.key === "Escape") {
+      event.preventDefault();
+      close(event.key === "Enter");
+    }
+  });
+  element.replaceWith(input);
+  input.focus();
+  input.select();
+}
+
 export function download(name, type, text) {
   const link = el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
   link.click();

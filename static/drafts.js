@@ -1,13 +1,12 @@
 /* Drafts in this browser: the one being typed, and those with a name; a menu to save, open, rename and delete them. */
 
 import { createMenu, debounce, el, showNotice } from "./dom.js";
-import { emit, on, state } from "./state.js";
+import { cleanTitle, emit, LONGEST_TITLE, nameGrammar, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { dropLink, work } from "./work.js";
 
 const WAIT = 700; // milliseconds without a key until the draft is kept
-const LONGEST_NAME = 80,
-  EARLIER = "Earlier draft";
+const EARLIER = "Earlier draft";
 const FULL = "the draft was not saved: browser storage is full or blocked";
 /** @type {any} */
 let opened = null; // what was opened last: no draft until something in it is changed
@@ -37,13 +36,13 @@ function list() {
     .sort((a, b) => b.when - a.when);
 }
 
-const called = (name) => name.trim().slice(0, LONGEST_NAME);
-
-/** Save the page's work under a name. Returns "", or a sentence that says why it was not saved. */
+/** Save the page's work under a name, which becomes the grammar's. Returns "", or a sentence that says why it was not
+    saved. */
 function save(name) {
-  if (!called(name)) return "a draft needs a name";
+  if (!cleanTitle(name)) return "a draft needs a name";
+  nameGrammar(name);
   const here = work.now();
-  if (!put({ ...names(), [called(name)]: { ...here, when: Date.now() } })) return FULL;
+  if (!put({ ...names(), [here.ownTitle]: { ...here, when: Date.now() } })) return FULL;
   opened = here;
   changed = false;
   discard();
@@ -56,17 +55,18 @@ function remove(name) {
 }
 function rename(name, other) {
   const held = names(),
-    next = called(other);
+    next = cleanTitle(other);
   if (!next || !(name in held)) return "a draft needs a name";
   if (next === name) return "";
   if (next in held) return `there is a draft named ${next}`;
   held[next] = held[name];
   delete held[name];
+  if (state.ownTitle === name) nameGrammar(next);
   return put(held) ? "" : FULL;
 }
 function open(name) {
   const held = work.checked(names()[name]);
-  if (held) emit("open", { ...work.asExample(held, name), from: "draft" });
+  if (held) emit("open", { ...work.asExample({ ...held, ownTitle: name }, "Your draft"), from: "draft" });
 }
 
 const asDraft = (draft) => ({
@@ -138,6 +138,7 @@ function forget() {
 }
 
 on("example", moved);
+on("titled", soon);
 // "Break it" is the page's change, not a person's
 on("rewrite", () =>
   setTimeout(() => {
@@ -199,7 +200,7 @@ function sure(properties, words, question, act) {
 export function createDraftsMenu() {
   const name = el("input", {
     type: "text",
-    maxlength: "80",
+    maxlength: String(LONGEST_TITLE),
     placeholder: "a name",
     spellcheck: "false",
     autocomplete: "off",
@@ -231,7 +232,7 @@ export function createDraftsMenu() {
   const menu = createMenu(box);
 
   function rename(row, draft) {
-    const field = el("input", { type: "text", maxlength: "80", "aria-label": "New name" });
+    const field = el("input", { type: "text", maxlength: String(LONGEST_TITLE), "aria-label": "New name" });
     field.value = draft.name;
     const done = () => {
       status.textContent = drafts.rename(draft.name, field.value);
@@ -305,12 +306,14 @@ export function createDraftsMenu() {
     event.preventDefault();
     status.textContent = drafts.save(name.value);
     if (status.textContent) return;
-    showNotice(`Saved as “${name.value.trim()}” in this browser.`);
-    name.value = "";
+    showNotice(`Saved as “${state.ownTitle}” in this browser.`);
     menu.close();
   });
   if (!saved.possible) status.textContent = "Drafts cannot be saved: browser storage is blocked.";
   on("drafts", show);
+  on("titled", () => {
+    name.value = state.ownTitle;
+  });
   show();
   return box;
 }

@@ -4,7 +4,7 @@
 import { copyText, download, el, showNotice } from "./dom.js";
 import { dotText } from "./dot-text.js";
 import { notations } from "./notations.js";
-import { cards, grammarOf, nameNow, on, state, titleNow } from "./state.js";
+import { cards, fileNameNow, grammarOf, nameNow, on, state, titleNow } from "./state.js";
 import { hexOf, readOf, spelledText } from "./tokens.js";
 import { work } from "./work.js";
 
@@ -23,13 +23,11 @@ on("model", (answer) => {
   named = (answer.text || "").split(" · ")[0];
 });
 
-const called = () => (nameNow() || "grammar").replace(/[^\w-]+/g, "-");
-
 // -- the grammar ------------------------------------------------------------------------------
-const grammar = () => download(called() + notations[state.notation].suffix, "text/plain", `${state.text}\n`);
+const grammar = () => download(fileNameNow() + notations[state.notation].suffix, "text/plain", `${state.text}\n`);
 const tests = () =>
   download(
-    `${called()}.tests.json`,
+    `${fileNameNow()}.tests.json`,
     "application/json",
     `${JSON.stringify({ ...grammarOf(state), text: undefined, tests: work.now().tests }, null, 1)}\n`,
   );
@@ -115,7 +113,7 @@ const NOTHING = "There is no picture on this tab to save.";
 const shownTab = () => state.tab;
 function svg() {
   const made = picture();
-  if (made) download(`${called()}-${shownTab()}.svg`, "image/svg+xml", made.text);
+  if (made) download(`${fileNameNow()}-${shownTab()}.svg`, "image/svg+xml", made.text);
   else showNotice(NOTHING);
 }
 
@@ -137,7 +135,7 @@ async function png() {
   }
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(image.src);
-  canvas.toBlob((blob) => download(`${called()}-${shownTab()}.png`, "image/png", blob), "image/png");
+  canvas.toBlob((blob) => download(`${fileNameNow()}-${shownTab()}.png`, "image/png", blob), "image/png");
 }
 
 /** The states and edges of the picture for Graphviz. */
@@ -146,7 +144,7 @@ function dot() {
     showNotice(drawn?.svg ? "A railroad diagram is not a graph: save it as SVG or PNG." : NOTHING);
     return;
   }
-  download(`${called()}-${shownTab()}.dot`, "text/vnd.graphviz", dotText(drawn));
+  download(`${fileNameNow()}-${shownTab()}.dot`, "text/vnd.graphviz", dotText(drawn));
 }
 
 // -- the run ----------------------------------------------------------------------------------
@@ -157,9 +155,10 @@ const spoken = () => spelledText(steps().map((step) => step.token));
 const records = () => cards.run?.records?.() ?? [];
 const ndjson = () =>
   download(
-    `${called()}.run.ndjson`,
+    `${fileNameNow()}.run.ndjson`,
     "application/x-ndjson",
     records()
+      .map((record) => (record.k === "head" ? { ...record, title: titleNow() } : record))
       .map((record) => `${JSON.stringify(record)}\n`)
       .join(""),
   );
@@ -199,7 +198,7 @@ function csv() {
       .map((of) => cell(of(step, index)))
       .join(","),
   );
-  download(`${called()}.run.csv`, "text/csv", `${[Object.keys(COLUMNS).join(","), ...rows].join("\r\n")}\r\n`);
+  download(`${fileNameNow()}.run.csv`, "text/csv", `${[Object.keys(COLUMNS).join(","), ...rows].join("\r\n")}\r\n`);
 }
 
 /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
@@ -236,15 +235,15 @@ async function replayPage(ask, server) {
 
 async function replay(ask, server) {
   const page = await replayPage(ask, server);
-  if (page) download(`${called()}.replay.html`, "text/html", page);
+  if (page) download(`${fileNameNow()}.replay.html`, "text/html", page);
 }
 
+const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 /** A frame for another page, with what it shows as an attribute. The replay may run its scripts there and no more: it
     sees neither the page around it nor anything stored. */
 const frame = (shown) =>
-  `<iframe ${shown} title="A run under a grammar" sandbox="allow-scripts" loading="lazy" ` +
+  `<iframe ${shown} title="${quoted(titleNow() || "A run under a grammar")}" sandbox="allow-scripts" loading="lazy" ` +
   'style="width:100%;height:760px;border:1px solid #ccc;border-radius:8px"></iframe>\n';
-const quoted = (text) => text.replaceAll("&", "&amp;").replaceAll('"', "&quot;");
 
 /** HTML that holds the whole replay: it needs no file and no request. */
 async function embed(ask, server, button) {
@@ -252,8 +251,8 @@ async function embed(ask, server, button) {
   if (page) await copyText(frame(`srcdoc="${quoted(page)}"`), button);
 }
 /** HTML that shows the replay's file from the same folder. */
-const embedFile = (button) => copyText(frame(`src="${quoted(encodeURI(`${called()}.replay.html`))}"`), button);
-const text = () => download(`${called()}.run.txt`, "text/plain", spoken());
+const embedFile = (button) => copyText(frame(`src="${quoted(encodeURI(`${fileNameNow()}.replay.html`))}"`), button);
+const text = () => download(`${fileNameNow()}.run.txt`, "text/plain", spoken());
 
 export const exportFiles = {
   grammar,
@@ -269,6 +268,5 @@ export const exportFiles = {
   replay,
   embed,
   embedFile,
-  called,
   hasRun: () => steps().length > 0,
 };

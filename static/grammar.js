@@ -18,7 +18,7 @@ import { notations } from "./notations.js";
 import { createPrompt } from "./prompt.js";
 import { createQuiet } from "./quiet.js";
 import { createSplitters } from "./splitters.js";
-import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
+import { cleanTitle, emit, grammarKey, grammarOf, OWN_TITLE, on, state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
 import { createSyntaxCard } from "./syntax-card.js";
 import { createTestList } from "./tests.js";
@@ -129,6 +129,7 @@ export function mountGrammar({ element, server }) {
   function keep() {
     written[state.notation] = {
       ...wholeOf(state),
+      ownTitle: state.ownTitle,
       ...prompt.kept(),
       tests: state.tests,
       came: tests.came(),
@@ -392,7 +393,8 @@ export function mountGrammar({ element, server }) {
   // -- the page ------------------------------------------------------------------------------------
   on("example", (example) => {
     const text = example.text.replace(/\n$/, "");
-    Object.assign(state, { text, start: example.start, options: example.options ?? {} });
+    const { start, options = {}, ownTitle } = example;
+    Object.assign(state, { text, start, options, ownTitle: cleanTitle(ownTitle) });
     unread = true;
     facts.replaceChildren();
     verdict.replaceChildren();
@@ -406,7 +408,7 @@ export function mountGrammar({ element, server }) {
     samples.open();
     change.from(
       wholeOf(state),
-      example.title === "Your own" ? "as it was opened" : `“${example.title}” as it was opened`,
+      example.title === OWN_TITLE ? "as it was opened" : `“${example.title}” as it was opened`,
     );
     section(chosen);
     compileSoon.now();

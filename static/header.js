@@ -5,6 +5,7 @@ import {
   createDialog,
   createMenu,
   createToolbar,
+  editName,
   el,
   isTyping,
   markChosen,
@@ -13,7 +14,19 @@ import {
   toggleTheme,
 } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
-import { emit, grammarKey, on, reportCompiling, state, TABS } from "./state.js";
+import {
+  emit,
+  grammarKey,
+  LONGEST_TITLE,
+  nameGrammar,
+  OWN_TITLE,
+  on,
+  reportCompiling,
+  state,
+  TABS,
+  titleNow,
+  usualTitle,
+} from "./state.js";
 import { saved } from "./storage.js";
 import { linkedWork, shareWork } from "./work.js";
 
@@ -219,6 +232,49 @@ export function createIntro(box) {
   show();
 }
 
+/* The name of the grammar: the picker shows it, the button and F2 edit it, and it is the title of the page. */
+
+/** @param {HTMLSelectElement} picker @param {HTMLOptionElement} other the option of what is not in the gallery
+    @param {HTMLButtonElement} button
+    @returns a function that begins with a grammar */
+function createTitle(picker, other, button) {
+  const { title: application } = document;
+  let edited = false; // whether the text of the gallery's example was changed
+  function show() {
+    const { name } = state.example,
+      index = state.ownTitle || edited ? -1 : state.gallery.findIndex((example) => example.name === name);
+    other.textContent = titleNow() + (edited && !state.ownTitle && !state.own ? " · edited" : "");
+    picker.value = index < 0 ? "" : String(index);
+    document.title = `${titleNow()} · ${application}`;
+  }
+  on("titled", show);
+  for (const event of ["typed", "switch"])
+    on(event, () => {
+      edited = Boolean(state.example.name);
+      show();
+    });
+  // the text of an example, also after changes that were undone
+  on("compiled", ({ example }) => {
+    edited &&= !example;
+    show();
+  });
+  const rename = () =>
+    editName(picker, { value: titleNow(), longest: LONGEST_TITLE, label: "Name of the grammar" }, (name, focused) => {
+      if (name !== null) nameGrammar(name === usualTitle() ? "" : name);
+      if (focused) picker.focus();
+    });
+  button.addEventListener("click", rename);
+  picker.addEventListener("keydown", ({ key }) => {
+    if (key === "F2") rename();
+  });
+  return (example) => {
+    state.example = example;
+    edited = false;
+    emit("example", example);
+    emit("titled");
+  };
+}
+
 /* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge has
    links to the parts of the page. */
 
@@ -241,7 +297,7 @@ export function mountHeader({ element, props, server }) {
     groups.get(example.group).push(el("option", { value: String(index) }, example.title));
   });
   /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
-  const other = el("option", { value: "", hidden: true }, "Your own");
+  const other = el("option", { value: "", hidden: true }, OWN_TITLE);
   const fill = () => {
     const chosen = picker.value;
     picker.replaceChildren(
@@ -256,10 +312,7 @@ export function mountHeader({ element, props, server }) {
   on("drafts", fill);
   find(".bench").append(createDraftsMenu());
   placeDraftLine(find(".intro"), header);
-  const call = (title) => {
-    other.textContent = title;
-    picker.value = "";
-  };
+  const begin = createTitle(picker, other, find(".renamebutton"));
 
   const opening = createLatest();
   function open(index, first) {
@@ -271,21 +324,12 @@ export function mountHeader({ element, props, server }) {
         showNotice(example.fault);
         return;
       }
-      state.example = { ...example, first: Boolean(first) };
-      emit("example", state.example);
+      begin({ ...example, first: Boolean(first) });
     });
   }
   picker.addEventListener("change", () => {
     if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
     else if (picker.value !== "") open(Number(picker.value));
-  });
-  // an answer to an exercise keeps the exercise's title
-  for (const event of ["typed", "switch"])
-    on(event, () => call((state.example?.exercise && state.example.title) || "Your own"));
-  // the text of an example, also after changes that were undone
-  on("compiled", ({ example }) => {
-    const index = page.gallery.findIndex(({ name }) => name === example);
-    if (index >= 0) picker.value = String(index);
   });
 
   theme.addEventListener("click", toggleTheme);
@@ -402,16 +446,15 @@ export function mountHeader({ element, props, server }) {
   /** Open a grammar that is not in the gallery: a shared link, a lesson's grammar, a draft. */
   function show(example) {
     opening.drop();
-    call(example.title);
     state.example = example;
     look("workbench");
     if (example.tab) state.tab = example.tab;
-    emit("example", example);
+    begin(example);
   }
   on("open", (held) =>
     show({
       name: "",
-      title: "Your own",
+      title: OWN_TITLE,
       note: "",
       start: "start",
       options: {},

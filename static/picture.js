@@ -22,7 +22,7 @@ import {
   createStack,
   exportEntries,
 } from "./picture-tools.js";
-import { cards, emit, grammarKey, grammarOf, nameNow, on, state } from "./state.js";
+import { cards, emit, fileNameNow, grammarKey, grammarOf, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber, glyphs } from "./tokens.js";
 import { createTreeTools } from "./tree.js";
@@ -515,7 +515,7 @@ export function mountPicture({ element, server }, { createConstruction = /** @ty
 
   // -- files ----------------------------------------------------------------------------------------
   const menu = find(".exports");
-  const exportsOf = createExportMenu(menu, () => `${nameNow() || "grammar"}-${state.tab}`);
+  const exportsOf = createExportMenu(menu, () => `${fileNameNow()}-${state.tab}`);
   const hasTikz = () => [...FINDABLE, ...NEVER_FOLLOWED].includes(state.tab) && Boolean(server.draw_tikz);
   const files = createLatest();
   /** @param {(tikz: string) => void} act */

@@ -23,11 +23,12 @@ const listeners = new Map();
     @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean>,
       hole?: Hole | null }} GrammarText */
 
-/** ``own``: the text of the example was replaced by another one. ``compiled`` and ``drawn`` are the latest answers with
+/** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that somebody gave the grammar, or
+    empty. ``compiled`` and ``drawn`` are the latest answers with
     the grammar they were asked of; ``ran`` is the key of the grammar that wrote ``steps``, ``turn`` the next token
     while it is selected, ``tooLong`` why the prompt cannot be read.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
-      own: boolean,
+      own: boolean, ownTitle: string,
       tests: { text: string, expect: string }[], prompt: string, system: string | null, tooLong: string,
       compiled: Compiled & GrammarText & { example: string },
       drawn: Picture & GrammarText & Record<string, any>, flagged: Record<string, any> | null, pending: boolean,
@@ -39,6 +40,7 @@ export const state = {
   methods: [],
   example: /** @type {any} */ (null),
   own: false,
+  ownTitle: "",
   notation: "regex",
   start: "start",
   options: {},
@@ -103,9 +105,27 @@ export const chatOf = ({ system = null }) =>
     @param {{ content: string }[] | null} chat */
 export const systemOf = (chat) => (chat ? (chat[0]?.content ?? "") : null);
 
-/** What the grammar is named: as its example, until another text took its place. */
-export const titleNow = () => (state.own ? "Your own grammar" : (state.example?.title ?? ""));
+export const OWN_TITLE = "Your own grammar",
+  LONGEST_TITLE = 80; // characters
+/** Characters that cannot be seen, and those that turn the text around them. */
+const UNSEEN = /[\p{Cc}\p{Cs}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{2069}\u{feff}]/gu;
+/** A name for a grammar as the page keeps it, in one line; empty for what is no text. */
+export const cleanTitle = (value) =>
+  typeof value === "string" ? value.slice(0, LONGEST_TITLE).replace(UNSEEN, " ").trim() : "";
+/** Give the grammar a name of its own; with an empty one it has the usual name again. */
+export function nameGrammar(title) {
+  state.ownTitle = cleanTitle(title);
+  emit("titled");
+}
+/** What a grammar without a name of its own is named: as its example, until another text took its place. */
+export const usualTitle = () => (state.own && !state.example.exercise ? OWN_TITLE : (state.example?.title ?? ""));
+export const titleNow = () => state.ownTitle || usualTitle();
 export const nameNow = () => (state.own ? "" : (state.example?.name ?? ""));
+/** The beginning of the names of files: letters of any script, digits, - and _. */
+export function fileNameNow() {
+  const name = state.ownTitle.normalize("NFC").replace(/[^\p{L}\p{M}\p{N}_-]+/gu, "-");
+  return [...name.replace(/^-+|-+$/g, "")].slice(0, 50).join("") || nameNow() || "grammar";
+}
 
 /** What a card offers to other parts once it is on the page: the run card its settings, its records and how its mask is
     asked for after some tokens, the comparison its settings. Null before, and in a replay.

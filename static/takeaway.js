@@ -6,7 +6,7 @@ import { exportFiles } from "./export.js";
 import { createFold } from "./fold.js";
 import { spoken } from "./measures.js";
 import { exportEntries } from "./picture-tools.js";
-import { chatOf, grammarOf, nameNow, on, state } from "./state.js";
+import { chatOf, fileNameNow, grammarOf, nameNow, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber } from "./tokens.js";
 import { work } from "./work.js";
@@ -48,7 +48,7 @@ export function mountTakeaway({ element, server }) {
       return;
     }
     download(
-      `${exportFiles.called()}-${answer.name}`,
+      `${fileNameNow()}-${answer.name}`,
       answer.type,
       Uint8Array.from(atob(answer.base64), (c) => c.charCodeAt(0)),
     );

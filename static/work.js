@@ -3,7 +3,7 @@
 import { copyText, showNotice } from "./dom.js";
 import { notations } from "./notations.js";
 import { stagesOf } from "./stages.js";
-import { cards, emit, state, TABS, wholeOf } from "./state.js";
+import { cards, cleanTitle, emit, state, TABS, wholeOf } from "./state.js";
 import { formatNumber } from "./tokens.js";
 
 const MOST_TESTS = 50,
@@ -70,6 +70,7 @@ function checked(held) {
     start: text(held.start, 200) || "start",
     options: options(held),
     text: held.text,
+    ownTitle: cleanTitle(held.ownTitle),
     prompt: text(held.prompt) ?? "",
     system: text(held.system),
     tests: tests.filter(Boolean),
@@ -100,6 +101,7 @@ function comparison(held) {
 }
 
 /** In the form of an example of the gallery, so that it is opened like one. */
+/** A work as an example to be opened; ``title`` names it if it has no title of its own. */
 const asExample = (work, title) => ({
   name: "",
   title,
@@ -113,18 +115,19 @@ const asExample = (work, title) => ({
 
 /** The work on the page. */
 function now() {
-  const { prompt, system, tests, tab } = state,
+  const { ownTitle, prompt, system, tests, tab } = state,
     grammar = wholeOf(state);
   return (
     checked({
       ...grammar,
+      ownTitle,
       prompt,
       system,
       tests,
       tab,
       settings: cards.run?.settings?.() ?? {},
       compare: cards.compare?.settings(),
-    }) ?? { ...grammar, text: "", prompt: "", system: null, tests: [], settings: {}, tab }
+    }) ?? { ...grammar, text: "", ownTitle, prompt: "", system: null, tests: [], settings: {}, tab }
   );
 }
 
@@ -135,6 +138,7 @@ const written = (work) =>
     work.start,
     Object.entries(work.options).sort(),
     work.text.trimEnd(),
+    work.ownTitle,
     work.prompt,
     work.system,
     work.tests.map(({ text, expect }) => [text, expect]),
@@ -184,7 +188,7 @@ function check(text) {
 
 /** The fields that differ from the defaults; the others are left out of a link. */
 function brief(work) {
-  const usual = { start: "start", prompt: "", system: null, tab: "" };
+  const usual = { start: "start", ownTitle: "", prompt: "", system: null, tab: "" };
   const kept = Object.entries(work).filter(
     ([name, value]) => value !== usual[name] && (typeof value !== "object" || Object.keys(value).length),
   );

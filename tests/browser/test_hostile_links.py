@@ -91,6 +91,10 @@ LINKS: list[tuple[str, str | None, str]] = [
     (work(tests=[None, 5, [], {"text": 5}, {"text": {"a": 1}}] * 30), "a+", "tests that are none"),
     (work(tests={"length": 1e9}), "a+", "tests that are no list"),
     (work(start=SCRIPT, options={"whitespace": SCRIPT}, tab=SCRIPT), "a+", "in names"),
+    (work(ownTitle=SCRIPT), "a+", "in the name of the grammar"),
+    (work(ownTitle="a\u202e\u2066b\x00\ud800"), "a+", "bidi controls in its name"),
+    (work(ownTitle="a" * 900_000), "a+", "a name without an end"),
+    (work(ownTitle=["a"]), "a+", "a name that is a list"),
     (work(tab="constructor"), "a+", "a tab that all objects have"),
     (work(options={"__proto__": "__proto__"}, start="__proto__"), "a+", "names that all objects have"),
     (work(settings=HOSTILE_SETTINGS), "a+", "in settings"),
@@ -167,6 +171,7 @@ def test_links_of_strangers(visit: Any) -> None:
                     "text => wb.state.text === text && wb.state.example.from === 'link'", arg=text
                 )
             v.page.wait_for_function("wb.state.compiled.text === wb.state.text")
+            assert len(v.page.title()) <= 80 + len(" · Grammar workbench"), because
             unharmed(v, because)
             assert kept(v), because
 

@@ -161,7 +161,7 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
 
 def test_a_link_holds_all_that_was_set(visit: Visitor) -> None:
     work = {
-        "text": NASTY, "notation": "kbnf", "options": {},
+        "text": NASTY, "notation": "kbnf", "options": {}, "ownTitle": "λ <b>",
         "start": "start", "prompt": PROMPT, "system": "Be brief.", "tab": "rules",
         "tests": [{"text": "a\n${x}", "expect": "reject"}, {"text": "λ", "expect": None}],
         "settings": {"temperature": 0, "seed": 41, "max_tokens": 7, "constraint": "unconstrained", "finish": False},
@@ -284,6 +284,100 @@ def test_grammar_tests_machines_and_run_leave_as_files(visit: Visitor, tmp_path:
         )
         v.open_tab("stack")
         v.page.wait_for_selector(".takeaway button:has-text('OpenFst'):disabled")
+
+
+# -- names ------------------------------------------------------------------------------------------
+
+CHOSEN = "#wb-header .pickwrap select option:checked"
+
+
+def rename(v: Visit, name: str, key: str = "Enter") -> None:
+    v.page.click(".renamebutton")
+    v.page.fill("#wb-header .rename", name)
+    v.page.keyboard.press(key)
+
+
+def named(v: Visit, name: str) -> None:
+    """Check the name in the picker and in the page's title."""
+    assert v.page.text_content(CHOSEN) == name
+    assert v.page.title() == f"{name} · Grammar workbench"
+
+
+def test_a_grammar_is_renamed(visit: Visitor, tmp_path: Path) -> None:
+    with visit("?example=date&tab=characters") as v:
+        settled(v)
+        named(v, "Date")
+        rename(v, "other", "Escape")
+        named(v, "Date")
+        # the picker has the focus again, and F2 edits the name too
+        v.page.keyboard.press("F2")
+        v.page.keyboard.insert_text("  My dates: 2024/25 é ")
+        v.page.keyboard.press("Enter")
+        assert v.page.evaluate("document.activeElement.ariaLabel") == "Example"
+        named(v, "My dates: 2024/25 é")
+        v.shot("renamed")
+        assert file_of(v, "Grammar file", tmp_path).name == "My-dates-2024-25-é.kbnf"
+        v.page.wait_for_function("wb.state.steps.length && !wb.state.running")
+        lines = file_of(v, "NDJSON", tmp_path).read_text("utf-8").splitlines()
+        assert json.loads(lines[0])["title"] == "My dates: 2024/25 é"
+        replay = file_of(v, "Replay", tmp_path)
+        assert replay.name == "My-dates-2024-25-é.replay.html"
+        assert '"title":"My dates: 2024/25 é"' in replay.read_text("utf-8")
+        # the name stays with the grammar while it is edited, and with its draft
+        v.type_grammar("start ::= 'edited';")
+        v.page.wait_for_function("wb.saved.get('draft')?.ownTitle === 'My dates: 2024/25 é'")
+        named(v, "My dates: 2024/25 é")
+        again(v, "")
+        named(v, "My dates: 2024/25 é")
+        v.page.click(".share")
+        v.page.wait_for_function("location.hash.startsWith('#g=')")
+        link = v.page.evaluate("location.hash")
+    with visit(link) as v:
+        settled(v)
+        named(v, "My dates: 2024/25 é")
+        rename(v, "")
+        named(v, "Shared grammar")
+
+
+def test_a_renamed_draft_is_the_name_of_its_grammar(visit: Visitor) -> None:
+    with visit("?example=answer") as v:
+        settled(v)
+        usual = v.page.text_content(CHOSEN)
+        v.type_grammar("start ::= 'mine';")
+        v.page.wait_for_function("wb.state.compiled?.text.includes('mine')")
+        assert v.page.text_content(CHOSEN) == "Your own grammar"
+        rename(v, "first")
+        v.page.click(".drafts > button")
+        assert v.page.input_value(".saveas input") == "first"
+        v.page.click(".saveas button")
+        v.page.select_option("#wb-header .pickwrap select", label=usual)
+        v.page.wait_for_function("!wb.state.text.includes('mine')")
+        named(v, usual)
+        v.page.click(".drafts > button")
+        v.page.click(".drafts li .name")
+        v.page.wait_for_function("wb.state.text.includes('mine')")
+        named(v, "first")
+
+
+@pytest.mark.parametrize(
+    ("name", "shown", "file"),
+    [
+        ("<img src=x onerror=alert(1)>", "<img src=x onerror=alert(1)>", "img-src-x-onerror-alert-1"),
+        ("../../etc/passwd\\x:y", "../../etc/passwd\\x:y", "etc-passwd-x-y"),
+        ("a\u202egnp.exe\u200b", "a gnp.exe", "a-gnp-exe"),
+        ("日本語", "日本語", "日本語"),
+        ("☃ ?", "☃ ?", "date"),
+        ("x" * 200, "x" * 80, "x" * 50),
+    ],
+)  # fmt: skip
+def test_names_are_safe_in_files_and_html(
+    visit: Visitor, tmp_path: Path, name: str, shown: str, file: str
+) -> None:
+    with visit("?example=date&tab=characters") as v:
+        settled(v)
+        rename(v, name)
+        named(v, shown)
+        assert file_of(v, "Grammar file", tmp_path).name == f"{file}.kbnf"
 
 
 # -- code -------------------------------------------------------------------------------------------
