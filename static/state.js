@@ -23,8 +23,8 @@ const listeners = new Map();
     @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean>,
       hole?: Hole | null }} GrammarText */
 
-/** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that somebody gave the grammar, or
-    empty. ``compiled`` and ``drawn`` are the latest answers with
+/** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that somebody gave the grammar,
+    or empty. ``compiled`` and ``drawn`` are the latest answers with
     the grammar they were asked of; ``ran`` is the key of the grammar that wrote ``steps``, ``turn`` the next token
     while it is selected, ``tooLong`` why the prompt cannot be read.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
