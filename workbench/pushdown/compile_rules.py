@@ -122,6 +122,7 @@ def inlined(
         for other, states in called_rules.items():
             callers[other][rule] = states
     kept, waiting = {0}, [(place[rule], rule) for rule in remaining if not calls[rule]]
+    clock = limits.clock()
     while waiting:
         _, leaf = heappop(waiting)
         its = remaining.get(leaf)
@@ -130,10 +131,10 @@ def inlined(
         if len(its) * sum(callers[leaf].values()) > _MAX_COPIED_STATES:
             continue  # it comes again if one of its callers changes
         try:
-            made = {
-                rule: _with_copies(remaining[rule], leaf, its, small, determinized)
-                for rule in callers[leaf]
-            }
+            made = {}
+            for rule in callers[leaf]:
+                clock.check()
+                made[rule] = _with_copies(remaining[rule], leaf, its, small, determinized)
         except LimitError as error:
             if error.budget != "states":
                 raise
