@@ -16,12 +16,12 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from workbench.base.errors import LimitError, SourceError
 from workbench.base.limits import check_time_budget
 from workbench.base.source import Source, Span
-from workbench.syntax.called_names import BODY_LEXEMES, BodyLexemes, CalledNames, called_names
+from workbench.syntax.called_names import BODY_LEXEMES, BodyLexemes, called_names
 from workbench.syntax.grammar_tree import GrammarTree
 
 #: The most errors of one text: it is read once for each.
@@ -33,6 +33,8 @@ _HEAD = (
     r"(?:(?P<name>[?!]{0,2}[A-Za-z_][\w-]*+)"
     r"(?:\{[^}\n]{0,200}\}|\[[^]\n]{0,200}\])?(?:\.-?\d+)?[ \t]*+(?:::?=|=|:|->|→)|%[a-z]\w*)"
 )
+#: What looks like the beginning of a rule in a text that cannot be read.
+_DEFINED = re.compile(r"(?<![\w-])([\w-]++)(?:\{[^}\n]{0,200}\})?[ \t]*+(?:::?=|[=:])")
 #: A comment of KBNF up to its end, or a string up to the end of its line.
 _COMMENT = r"\(\*(?:[^*]++|\*(?!\)))*+(?:\*\))?"
 _QUOTED = r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?"""
@@ -139,17 +141,19 @@ class _Recovery:
     undefined: dict[str, None] = field(default_factory=dict)
     #: Whether all syntax errors are known, so that names can be looked up.
     is_parsed: bool = False
-    #: The names in broken parts, by the index of the part.
-    called: dict[int, CalledNames] = field(default_factory=dict)
+    #: By the index of a broken part the names that it calls, and those it may define.
+    called: dict[int, tuple[list[tuple[str, Span]], set[str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.parts = self.layout.extents(self.source.text)
 
     def result(self) -> Recovered:
         tree = self._read_all()
-        absent = frozenset((*self.undefined, *self._lost(), _CALLER))
+        appended = {*self.undefined, *self._lost(), _CALLER}
+        declared = {name for part in self.broken for name in self._declared(part)}
+        absent = frozenset(appended & {*self.undefined, *declared})
         if tree is not None:
-            rules = tuple(rule for rule in tree.rules if rule.name not in absent)
+            rules = tuple(rule for rule in tree.rules if rule.name not in appended)
             tree = replace(tree, rules=rules, source=self.source) if rules else None
         ordered = sorted(self.errors, key=lambda each: each.error.span.start)
         bodies = (self._text(part).replace(self.parts[part][1], "", 1) for part in self.broken)
@@ -208,7 +212,9 @@ class _Recovery:
             return False
         self.broken.add(part)
         start = self.parts[part][0].start
-        self._record(Located(error, Span(start, start + len(self._text(part).rstrip()))))
+        # the rule that is appended for a template has no parameters
+        if "{" not in name or name.partition("{")[0] not in (*self.undefined, *self._lost()):
+            self._record(Located(error, Span(start, start + len(self._text(part).rstrip()))))
         if len(self.broken) < len(self.parts):
             return True
         self.is_parsed = True
@@ -286,37 +292,41 @@ class _Recovery:
     def _calls(self) -> dict[str, Span]:
         """Where broken parts first call each name that no part defines."""
         for part in self.broken - self.called.keys():
-            self.called[part] = self._called_by(part)
-        called = [self.called[part] for part in sorted(self.broken)]
-        defined = {name for _, name in self.parts}.union(*(names.defined for names in called))
+            self.called[part] = self._names_in(part)
+        bodies = [self.called[part] for part in sorted(self.broken)]
+        defined = {name for _, name in self.parts}.union(*(names for _, names in bodies))
         for part, (_, name) in enumerate(self.parts):
             defined.update(() if name else self._words(part))
         calls: dict[str, Span] = {}
-        for names in called:
-            for name, span in names.calls.items():
-                if name not in defined and self.layout.names.fullmatch(name):
-                    calls.setdefault(name, span)
+        for name, span in chain.from_iterable(called for called, _ in bodies):
+            if name not in defined and self.layout.names.fullmatch(name):
+                calls.setdefault(name, span)
         return calls
 
-    def _called_by(self, part: int) -> CalledNames:
-        """The names that the body of a part calls; none of a statement."""
+    def _names_in(self, part: int) -> tuple[list[tuple[str, Span]], set[str]]:
+        """The names that the body of a part calls, and those it may define: parameters too."""
         span, name = self.parts[part]
         head = re.compile(_HEAD).match(self.source.text, span.start)
-        if not name or head is None:
-            return CalledNames({}, frozenset())
-        names = called_names(self.source.text, Span(head.end(), span.end), self.layout.lexemes)
-        parameters = re.findall(r"\w+", head[0])
-        return replace(names, defined=names.defined.union(parameters))
+        if not name or head is None:  # a statement
+            return [], set()
+        body = Span(head.end(), span.end)
+        defined = {*re.findall(r"\w+", head[0]), *self._defined(part)}
+        return called_names(self.source.text, body, self.layout.lexemes), defined
 
     def _lost(self) -> list[str]:
-        """The names that only broken parts define: that of a rule, or any in a statement."""
-        names = dict.fromkeys(
-            name
-            for part in sorted(self.broken)
-            for name in ([self.parts[part][1]] if self.parts[part][1] else self._words(part))
-        )
+        """The names that only broken parts define, or seem to; any in a statement."""
+        names = dict.fromkeys(name for part in sorted(self.broken) for name in self._defined(part))
         left = {name for part, (_, name) in enumerate(self.parts) if part not in self.broken}
         return [name for name in names if name not in left and self.layout.names.fullmatch(name)]
+
+    def _declared(self, part: int) -> list[str]:
+        name = self.parts[part][1]
+        return [name] if name else self._words(part)
+
+    def _defined(self, part: int) -> list[str]:
+        """The names that a part declares, and those that a rule in its body would define."""
+        names = self._declared(part)
+        return [*names, *_DEFINED.findall(self._text(part))] if self.parts[part][1] else names
 
     def _words(self, part: int) -> list[str]:
         return re.findall(r"[A-Za-z_]\w*", self._text(part))
