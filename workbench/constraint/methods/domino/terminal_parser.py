@@ -51,6 +51,7 @@ class Parser:
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
         self._max_steps = 16 * limits.rows
+        self._edges: dict[State, list[tuple[int, State]]] = {}
 
     @property
     def initial(self) -> ParserState:
@@ -114,22 +115,25 @@ class Parser:
 
     def edges(self, state: State) -> list[tuple[int, State]]:
         """The terminals that a state of ``network`` reads, each with its target state."""
-        return self._edges[state]
+        edges = self._edges.get(state)
+        if edges is None:
+            edges = self._read(state)
+            if self._width == 2:
+                # a code of two bytes is a literal: the state between them belongs to the same rule
+                edges = [
+                    (high << 8 | low, target)
+                    for high, middle in edges
+                    for low, target in self._read(middle)
+                ]
+            self._edges[state] = edges
+        return edges
 
-    @cached_property
-    def _edges(self) -> list[list[tuple[int, State]]]:
+    def _read(self, state: State) -> list[tuple[int, State]]:
+        """The bytes that a state of ``network`` reads, each with its target state."""
         network = self.network
-        read: list[list[tuple[int, State]]] = []
-        for row in network.table[:, network.classes[:CALLS]]:
-            edges = enumerate(row.tolist())
-            read.append([(code, target) for code, target in edges if target != DEAD])
-        if self._width == 1:
-            return read
-        # a code of two bytes is a literal, so the state between them belongs to the same rule
-        return [
-            [(high << 8 | low, target) for high, middle in own for low, target in read[middle]]
-            for own in read
-        ]
+        row = network.table[state, network.classes[:CALLS]]
+        codes = np.flatnonzero(row != DEAD)
+        return list(zip(codes.tolist(), row[codes].tolist(), strict=True))
 
     def _after(self, state: State) -> set[int]:
         """The terminals that may be read after a state, by it or after returning from its rule."""
@@ -140,7 +144,7 @@ class Parser:
             for top in queue:  # the list grows during the loop
                 self._clock.check()
                 for opened in network.opened(top):
-                    result.update(terminal for terminal, _ in self._edges[opened])
+                    result.update(terminal for terminal, _ in self.edges(opened))
                 more = network.returns[network.owner[top]] if network.finals[top] else ()
                 queue.extend(back for back in more if back not in seen)
                 seen.update(more)
