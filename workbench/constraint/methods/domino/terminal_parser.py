@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from workbench.automata.nfa import Ints
 from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.dfa import State as ScannerState
@@ -51,7 +52,7 @@ class Parser:
         self.network = machine if isinstance(machine, Network) else network_of(machine)
         self._steps: dict[tuple[ParserState, int], ParserState] = {}
         self._max_steps = 16 * limits.rows
-        self._edges: dict[State, list[tuple[int, State]]] = {}
+        self._edges: dict[State, tuple[Ints, Ints]] = {}
 
     @property
     def initial(self) -> ParserState:
@@ -113,27 +114,33 @@ class Parser:
                     result.append(target)
         return tuple(result)
 
-    def edges(self, state: State) -> list[tuple[int, State]]:
+    def edges(self, state: State) -> Iterable[tuple[int, State]]:
         """The terminals that a state of ``network`` reads, each with its target state."""
+        terminals, targets = self._edge_arrays(state)
+        return zip(terminals.tolist(), targets.tolist(), strict=True)
+
+    def _edge_arrays(self, state: State) -> tuple[Ints, Ints]:
+        """The terminals that a state reads, and their target states."""
         edges = self._edges.get(state)
         if edges is None:
-            edges = self._read(state)
+            codes, targets = edges = self._read(state)
             if self._width == 2:
                 # a code of two bytes is a literal: the state between them belongs to the same rule
-                edges = [
-                    (high << 8 | low, target)
-                    for high, middle in edges
-                    for low, target in self._read(middle)
-                ]
+                inner = [self._read(middle) for middle in targets.tolist()]
+                high = np.repeat(codes << 8, [len(low) for low, _ in inner])
+                edges = (
+                    high | _joined(low for low, _ in inner),
+                    _joined(ends for _, ends in inner),
+                )
             self._edges[state] = edges
         return edges
 
-    def _read(self, state: State) -> list[tuple[int, State]]:
-        """The bytes that a state of ``network`` reads, each with its target state."""
+    def _read(self, state: State) -> tuple[Ints, Ints]:
+        """The bytes that a state of ``network`` reads, and their target states."""
         network = self.network
         row = network.table[state, network.classes[:CALLS]]
-        codes = np.flatnonzero(row != DEAD)
-        return list(zip(codes.tolist(), row[codes].tolist(), strict=True))
+        codes = np.flatnonzero(row != DEAD).astype(np.int32)
+        return codes, row[codes]
 
     def _after(self, state: State) -> set[int]:
         """The terminals that may be read after a state, by it or after returning from its rule."""
@@ -144,7 +151,7 @@ class Parser:
             for top in queue:  # the list grows during the loop
                 self._clock.check()
                 for opened in network.opened(top):
-                    result.update(terminal for terminal, _ in self.edges(opened))
+                    result.update(self._edge_arrays(opened)[0].tolist())
                 more = network.returns[network.owner[top]] if network.finals[top] else ()
                 queue.extend(back for back in more if back not in seen)
                 seen.update(more)
@@ -154,6 +161,10 @@ class Parser:
     @cached_property
     def _cached_after(self) -> dict[State, set[int]]:
         return {}
+
+
+def _joined(parts: Iterable[Ints]) -> Ints:
+    return np.concatenate([np.empty(0, np.int32), *parts])
 
 
 def _empty_sequence_machine() -> Dfa:
