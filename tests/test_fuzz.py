@@ -1,4 +1,4 @@
-"""``workbench fuzz``: what it tests, and that it finds what is wrong."""
+"""``python -m lab fuzz``: what it tests, and that it finds what is wrong."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from random import Random
 import pytest
 from typer.testing import CliRunner
 
-from workbench.app.cli.main import app
+from lab import fuzz
+from lab.commands import app
+from lab.fuzz import Finding, Subject
 from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.lab import fuzz
-from workbench.lab.fuzz import Finding, Subject
 
 
 def test_the_same_seed_gives_the_same_texts() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from lab.training.corpus.mixture import FORMATS
 from workbench.app.pipeline import compile_text
 from workbench.app.ui.compare_opening import RECORDED as RECORDED_COMPARISON
 from workbench.app.ui.replay import GROUPS
@@ -16,7 +17,6 @@ from workbench.base.resources import GRAMMARS
 from workbench.constraint.combined import is_small
 from workbench.grammar.gallery import Example, load_gallery, recorded_run
 from workbench.grammar.grammar import Grammar
-from workbench.lab.training.corpus.mixture import FORMATS
 
 GALLERY = load_gallery()
 EXAMPLES = list(GALLERY.values())

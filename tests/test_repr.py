@@ -10,10 +10,10 @@ import pytest
 
 import workbench as wb
 from tests.decoding.worlds import TableModel
+from workbench.audits.findings import Status
 from workbench.base.resources import GRAMMARS
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS
-from workbench.lab.audit.findings import Status
 from workbench.vocabulary.vocabulary import all_bytes, toy
 
 #: The most characters of a repr: two lines of a terminal.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from workbench.analysis.random_texts import samples
     from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.app.notebook import Shown, replay, show
+    from workbench.audits.auditor import audit
+    from workbench.audits.findings import Audit
     from workbench.base.errors import (
         Advice,
         BuildError,
@@ -92,8 +94,6 @@ if TYPE_CHECKING:
     from workbench.grammar.notations import Notation
     from workbench.grammar.recognition import Verdict
     from workbench.grammar.tool_calls import ToolCall, tool_calls
-    from workbench.lab.audit.auditor import audit
-    from workbench.lab.audit.findings import Audit
     from workbench.schema.json_schema import json_regex
     from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -198,8 +198,8 @@ _HOMES = {
     "Verdict": "grammar.recognition",
     "ToolCall": "grammar.tool_calls",
     "tool_calls": "grammar.tool_calls",
-    "audit": "lab.audit.auditor",
-    "Audit": "lab.audit.findings",
+    "audit": "audits.auditor",
+    "Audit": "audits.findings",
     "json_regex": "schema.json_schema",
     "Vocabulary": "vocabulary.vocabulary",
 }

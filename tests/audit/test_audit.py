@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
+from lab.bench.peers.ours import Ours
 from tests.audit.wrong_engine import LACKING, WRONG, Wrong
+from workbench.audits.auditor import Auditor, Settings
+from workbench.audits.engine_process import LocalEngine
+from workbench.audits.findings import Audit, Kind, Level, Status
+from workbench.audits.judge import narrower_by
+from workbench.audits.texts import Subject
 from workbench.base.errors import WorkbenchError
+from workbench.engines.peer import Peer
 from workbench.grammar.grammar import Grammar
-from workbench.lab.audit.auditor import Auditor, Settings
-from workbench.lab.audit.engine_process import LocalEngine
-from workbench.lab.audit.findings import Audit, Kind, Level, Status
-from workbench.lab.audit.judge import narrower_by
-from workbench.lab.audit.texts import Subject
-from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import Peer
 from workbench.vocabulary.vocabulary import Vocabulary
 
 pytest.importorskip("jsonschema")
@@ -164,8 +164,8 @@ def test_regexes_are_judged_by_earley() -> None:
 def test_a_mistake_of_this_library_is_none_of_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     grammar = schema(type="object", properties=POINT)
     monkeypatch.setattr(
-        "workbench.lab.audit.judge.SchemaJudge.judged",
-        lambda judge, value: __import__("workbench.lab.audit.judge", fromlist=["Judged"]).Judged(False, "no", "/x"),
+        "workbench.audits.judge.SchemaJudge.judged",
+        lambda judge, value: __import__("workbench.audits.judge", fromlist=["Judged"]).Judged(False, "no", "/x"),
     )  # fmt: skip
     found = audited(grammar, {"x": 1}, peer=Ours)
     assert found.claims == ()

@@ -16,12 +16,11 @@ import pytest
 import workbench as wb
 from tests.audit.wrong_engine import WRONG
 from tests.cli.test_cli import records, run
-from workbench.base.errors import WorkbenchError
-from workbench.lab.audit import engines
-from workbench.lab.audit.audit_tasks import read_audits, row_of
-from workbench.lab.audit.auditor import SITES
-from workbench.lab.audit.engines import AUDITED
-from workbench.lab.audit.findings import (
+from workbench.audits import engines
+from workbench.audits.audit_tasks import read_audits, row_of
+from workbench.audits.auditor import SITES
+from workbench.audits.engines import AUDITED
+from workbench.audits.findings import (
     Audit,
     Finding,
     Kind,
@@ -30,6 +29,7 @@ from workbench.lab.audit.findings import (
     Reproduction,
     Status,
 )
+from workbench.base.errors import WorkbenchError
 from workbench.tasks.results import ResultsFile
 from workbench.tasks.task import Outcome, Task
 

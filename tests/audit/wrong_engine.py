@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from lab.bench.peers.ours import Ours
+from workbench.audits.engines import AuditedEngine
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.constraint.engine.automaton import automaton
+from workbench.engines.case import Case
+from workbench.engines.peer import Compiled
 from workbench.grammar.grammar import Grammar
-from workbench.lab.audit.engines import AuditedEngine
-from workbench.lab.bench.cases import Case
-from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import Compiled
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: A schema's ``$comment`` → the options of its reading.

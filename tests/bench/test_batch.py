@@ -10,14 +10,14 @@ import torch
 import typer
 from typer.testing import CliRunner
 
+from lab.bench import batch_bench
+from lab.bench.visitors import served
 from workbench.constraint.compile import compile
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import load_model
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
-from workbench.lab.bench import batch_bench
-from workbench.lab.bench.visitors import served
 
 
 @pytest.mark.slow

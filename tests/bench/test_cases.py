@@ -8,12 +8,12 @@ import pytest
 from lark import Lark
 from lark.exceptions import LarkError
 
+from lab.bench.cases import CASES, REAL, real_texts
 from workbench.constraint.compile import compile
+from workbench.engines.case import Case, grammar_of
+from workbench.engines.peer import greedy_tokens
+from workbench.engines.peers import lark_of
 from workbench.grammar.notations import Notation
-from workbench.lab.bench.cases import CASES, REAL, Case, real_texts
-from workbench.lab.bench.peers.others import lark_of
-from workbench.lab.bench.peers.ours import grammar_of
-from workbench.lab.bench.peers.peer import greedy_tokens
 from workbench.vocabulary.vocabulary import all_bytes
 
 ALL = [*CASES.values()]

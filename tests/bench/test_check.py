@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from lab.bench.measurements import Masks, compared
 from workbench.constraint.protocol import TokenMask
-from workbench.lab.bench.measurements import Masks, compared
 from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = Vocabulary((b"a", b"b", b"ab", b"<end>"), end=3)

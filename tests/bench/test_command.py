@@ -1,4 +1,4 @@
-"""``workbench bench``: what it prints and how it exits."""
+"""``python -m lab bench``: what it prints and how it exits."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.app.cli.main import app
-from workbench.lab import commands
-from workbench.lab.bench.measurements import CaseRecord, EngineRecord
+from lab import commands
+from lab.bench.measurements import CaseRecord, EngineRecord
+from lab.commands import app
 
 
 def run(*arguments: str) -> Result:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.base.visible_text import format_table
-from workbench.grammar.grammar import Grammar
-from workbench.lab.bench.engine_table import (
+from lab.bench.engine_table import (
     PAGE,
     SMALL,
     WAYS,
@@ -16,7 +14,9 @@ from workbench.lab.bench.engine_table import (
     claims,
     measured,
 )
-from workbench.lab.bench.peers.peer import greedy_tokens
+from workbench.base.visible_text import format_table
+from workbench.engines.peer import greedy_tokens
+from workbench.grammar.grammar import Grammar
 
 
 @pytest.mark.slow

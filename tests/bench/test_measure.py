@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.lab.bench.cases import CASES, Case
-from workbench.lab.bench.measurements import (
+from lab.bench.cases import CASES
+from lab.bench.measurements import (
     RefusedError,
     compiles_again,
     masks_of,
@@ -17,8 +17,9 @@ from workbench.lab.bench.measurements import (
     median,
     percentile_99,
 )
-from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import Compiled, Peer, Walker, greedy_tokens
+from lab.bench.peers.ours import Ours
+from workbench.engines.case import Case
+from workbench.engines.peer import Compiled, Peer, Walker, greedy_tokens
 from workbench.vocabulary.vocabulary import all_bytes
 
 BYTES = all_bytes()

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from workbench.lab.bench import page_bench
-from workbench.lab.bench.page_bench import PageBenchError, Row, browser, line, main, served
+from lab.bench import page_bench
+from lab.bench.page_bench import PageBenchError, Row, browser, line, main, served
 
 
 def test_a_budget_is_held_up_to_its_target() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from lab.bench.cases import CASES
+from lab.bench.measurements import compared, masks_of
+from lab.bench.peers.ours import Ours
+from lab.bench.peers.registry import ENGINES, OURS, Entry, chosen_engines
 from workbench.base.errors import WorkbenchError
-from workbench.lab.bench.cases import CASES
-from workbench.lab.bench.measurements import compared, masks_of
-from workbench.lab.bench.peers.ours import Ours
-from workbench.lab.bench.peers.peer import ENGINES, OURS, Entry, chosen_engines, greedy_tokens
+from workbench.engines.peer import greedy_tokens
 from workbench.vocabulary.vocabulary import all_bytes
 
 BYTES = all_bytes()

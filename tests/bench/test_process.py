@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workbench.lab.bench.measurements import ProcessError, first_mask_seconds
+from lab.bench.measurements import ProcessError, first_mask_seconds
 
 
 def test_failed_process_reports_its_error() -> None:

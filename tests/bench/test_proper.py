@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from workbench.app.cli.main import app
-from workbench.lab.bench.proper_costs import REFERENCE, REGEXES, Cost, best, costs, table
+from lab.bench.proper_costs import REFERENCE, REGEXES, Cost, best, costs, table
+from lab.commands import app
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from workbench.lab.bench.benchmark import Plan, bench
-from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord
+from lab.bench.benchmark import Plan, bench
+from lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord
 
 #: What a worker begins with: its job, and a function that prints events.
 _HEAD = """

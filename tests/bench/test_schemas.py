@@ -9,15 +9,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from workbench.app.cli.main import app
-from workbench.lab.bench.schema_worker import (
-    SchemaRecord,
-    Tally,
-    in_declared_order,
-    judged,
-    spellings,
-)
-from workbench.lab.bench.schemas import WORK, Plan, prepare, records_of, report
+from lab.bench.schema_worker import SchemaRecord, Tally, judged
+from lab.bench.schemas import WORK, Plan, prepare, records_of, report
+from lab.commands import app
+from workbench.app.cli.main import app as installed
+from workbench.audits.instances import in_declared_order, spellings
 from workbench.tasks.runners import InProcess
 
 A_B: dict[str, Any] = {"properties": {"a": {}, "b": {}}}
@@ -141,7 +137,9 @@ def test_results_are_kept_and_equal_from_two_processes(file: Path, tmp_path: Pat
     assert run("--schemas", str(file), "--out", str(two), "--jobs", "2").exit_code == 0
     assert one.read_bytes() == two.read_bytes()
     assert run("--schemas", str(file), "--out", str(one)).stdout == first.stdout, "nothing is new"
-    shown = CliRunner().invoke(app, ["results", str(one), "--by", "engine"]).stdout.splitlines()
+    shown = (
+        CliRunner().invoke(installed, ["results", str(one), "--by", "engine"]).stdout.splitlines()
+    )
     assert shown[0].split()[:5] == ["engine", "results", "refused", "compiled", "passing"]
     assert shown[1].split()[1:5] == ["3", "2", "0.333", "0.333"]
     other = run("--schemas", str(file), "--out", str(one), "--timeout", "9")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.lab.bench.benchmark import summary
-from workbench.lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
+from lab.bench.benchmark import summary
+from lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
 
 
 def _case(engine: str, first: float, warm: float) -> CaseRecord:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from lab.commands import app as lab
 from tests.decoding.tiny import write_model
 from tests.tiny_checkpoint import write_checkpoint
 from workbench.__main__ import main as started
@@ -32,6 +33,11 @@ needs_model = pytest.mark.skipif(
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
     return CliRunner().invoke(app, list(arguments), input=stdin)
+
+
+def run_lab(*arguments: str) -> Result:
+    """A command of the laboratory."""
+    return CliRunner().invoke(lab, list(arguments))
 
 
 def records(result: Result) -> list[dict[str, Any]]:
@@ -410,16 +416,22 @@ def test_healed_prompt_is_tokenized_again() -> None:
 
 @pytest.mark.slow
 def test_train_smoke(tmp_path: Path) -> None:
-    result = run("train", "--out", str(tmp_path / "run"), "--smoke", "--json")
+    result = run_lab("train", "--out", str(tmp_path / "run"), "--smoke", "--json")
     assert result.exit_code == 0, result.stderr
     assert [record["step"] for record in records(result)] == [1, 2, 3, 4, 5, 6]
     assert (tmp_path / "run" / "model" / "model.safetensors").exists()
 
 
 def test_train_error_when_there_is_nothing_to_resume(tmp_path: Path) -> None:
-    result = run("train", "--out", str(tmp_path / "none"), "--resume", "--smoke")
+    result = run_lab("train", "--out", str(tmp_path / "none"), "--resume", "--smoke")
     assert result.exit_code == 2
     assert "checkpoint" in result.stderr
+
+
+def test_the_laboratory_is_not_installed() -> None:
+    result = run("evaluate", "--list")
+    assert result.exit_code == 2
+    assert "hint: in a checkout, python -m lab evaluate" in result.stderr
 
 
 def test_the_console_script_starts() -> None:

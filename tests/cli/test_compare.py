@@ -1,4 +1,4 @@
-"""``workbench compare`` and ``workbench evaluate``: what they print, how they exit, what they keep."""
+"""``workbench compare`` and ``python -m lab evaluate``: what they print, how they exit, what they keep."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import needs_model, records, run
-from workbench.lab.experiments.experiment import Experiment, Unit
-from workbench.lab.experiments.results_page import EXPERIMENTS
+from lab.experiments.experiment import Experiment, Unit
+from lab.experiments.results_page import EXPERIMENTS
+from tests.cli.test_cli import needs_model, records, run, run_lab
 
 COMPARE = ("compare", "--example", "date", "--seeds", "1", "--max-tokens", "12")
 
@@ -80,10 +80,6 @@ def test_compare_as_csv_tells_beside_it_what_could_not_be() -> None:
         (("compare", "--example", "date", "--jobs", "2"), "--jobs has no effect without --dataset"),
         (("compare", "--dataset", "x.jsonl", "--csv"), "--csv has no effect with --dataset"),
         (("compare", "--dataset", "x.jsonl", "--methods", "magic"), "no method 'magic' to compare"),
-        (("evaluate", "magic"), "there is no experiment 'magic'"),
-        (("evaluate", "koo-a", "--all"), "expected names of experiments or --all"),
-        (("evaluate", "koo-a", "--page", "/no/such/folder/page.md"), "cannot write /no/such"),
-        (("evaluate", "--model", "/no/such/model", "koo-a"), "/no/such/model"),
     ],
 )
 def test_error_wrong_use(arguments: tuple[str, ...], reported: str) -> None:
@@ -92,8 +88,23 @@ def test_error_wrong_use(arguments: tuple[str, ...], reported: str) -> None:
     assert reported in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "reported"),
+    [
+        (("magic",), "there is no experiment 'magic'"),
+        (("koo-a", "--all"), "expected names of experiments or --all"),
+        (("koo-a", "--page", "/no/such/folder/page.md"), "cannot write /no/such"),
+        (("--model", "/no/such/model", "koo-a"), "/no/such/model"),
+    ],
+)
+def test_error_wrong_use_of_evaluate(arguments: tuple[str, ...], reported: str) -> None:
+    result = run_lab("evaluate", *arguments)
+    assert result.exit_code == 2
+    assert reported in result.stderr
+
+
 def test_evaluate_lists_the_experiments() -> None:
-    result = run("evaluate", "--list")
+    result = run_lab("evaluate", "--list")
     assert result.exit_code == 0
     assert [line.split()[0] for line in result.stdout.splitlines()] == list(EXPERIMENTS)
     assert result.stderr == ""
@@ -103,11 +114,11 @@ def test_evaluate_without_names_starts_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = run("evaluate")
+    result = run_lab("evaluate")
     assert result.exit_code == 0
-    assert result.stdout == run("evaluate", "--list").stdout
+    assert result.stdout == run_lab("evaluate", "--list").stdout
     assert result.stderr == (
-        "start one by its name, as in workbench evaluate koo-a, or all with --all\n"
+        "start one by its name, as in python -m lab evaluate koo-a, or all with --all\n"
     )
     assert not list(tmp_path.iterdir())
 
@@ -130,11 +141,11 @@ def test_the_page_has_the_experiments_that_were_named(
             ),
         )
     out = ("--out", str(tmp_path))
-    assert "## Alpha" in run("evaluate", "alpha", *out).stdout
-    second = run("evaluate", "beta", *out).stdout
+    assert "## Alpha" in run_lab("evaluate", "alpha", *out).stdout
+    second = run_lab("evaluate", "beta", *out).stdout
     assert "## Beta" in second
     assert "Alpha" not in second
-    both = run("evaluate", "beta", "alpha", *out).stdout
+    both = run_lab("evaluate", "beta", "alpha", *out).stdout
     assert [line for line in both.splitlines() if line[:2] == "##"] == ["## Beta", "## Alpha"]
 
 
@@ -142,14 +153,14 @@ def test_the_page_has_the_experiments_that_were_named(
 def test_evaluate_stores_results_and_writes_the_page(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     asked = ("evaluate", "koo-a", "--questions", "5", "--out", str(tmp_path), "--page", str(page))
-    first = run(*asked)
+    first = run_lab(*asked)
     assert first.exit_code == 0
     assert "koo A/ranking: done" in first.stderr
     begun, kept = map(json.loads, (tmp_path / "results.jsonl").read_text().splitlines())
     assert begun["begun"]["size"]["questions"] == 5
     assert (kept["model"], kept["key"]) == ("builtin", "koo A/ranking")
     assert "the ranking is inverted by domino-0, domino-1, lalr" in page.read_text()
-    again = run(*asked)
+    again = run_lab(*asked)
     assert "koo A/ranking: done before" in again.stderr
     assert len((tmp_path / "results.jsonl").read_text().splitlines()) == 2
 

@@ -99,7 +99,7 @@ RESEARCHER = [
     Row("compare --dataset r.jsonl --column prompt=question --kbnf p.kbnf --methods automaton --seeds 1 --out a.parquet", 0, "automaton"),
     Row("compare --dataset r.jsonl --column prompt=question --json-schema order.schema.json --whitespace compact --methods automaton --seeds 1 --max-tokens 4 --out b.parquet", 0, "automaton"),
     Row("compare --dataset r.jsonl --column prompt=question --methods automaton --whitespace compact --out c.parquet", 2, "", "--whitespace has no effect without a grammar"),
-    Row("evaluate", 0, "koo-a", "or all with --all"),
+    Row("evaluate", 2, "", "in a checkout, python -m lab evaluate"),
     Row("evaluate --list", 0, "koo-a"),
 ]  # fmt: skip
 JOURNEYS = [*ENGINEER, *LECTURER, *AUTHOR, *RESEARCHER]

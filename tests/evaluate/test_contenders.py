@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from lab.experiments.workloads import TASKS
 from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
@@ -12,7 +13,6 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments.workloads import TASKS
 from workbench.vocabulary.vocabulary import all_bytes, words_of
 
 MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")

@@ -10,29 +10,21 @@ from random import Random
 
 import pytest
 
-from workbench.base.errors import WorkbenchError
-from workbench.decoding.compare import Run
-from workbench.decoding.contenders import all_contenders
-from workbench.decoding.exact_distribution import Distribution, ScoredModel
-from workbench.decoding.model import Logits, StatelessSession, ToyModel
-from workbench.decoding.trace import Measures, Surprisal
-from workbench.grammar.gallery import load_gallery
-from workbench.grammar.grammar import Grammar
-from workbench.lab.experiments import (
+from lab.experiments import (
     accuracy,
     invasiveness,
     own_distribution,
     proper_tokens,
     throughput,
 )
-from workbench.lab.experiments.accuracy import (
+from lab.experiments.accuracy import (
     TABLE_2,
     TABLE_4,
     chosen,
     inner_object,
     multiple_choice,
 )
-from workbench.lab.experiments.experiment import (
+from lab.experiments.experiment import (
     Column,
     Experiment,
     Record,
@@ -40,18 +32,18 @@ from workbench.lab.experiments.experiment import (
     Size,
     Stopped,
 )
-from workbench.lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
-from workbench.lab.experiments.koo import KOO_2, RANKING
-from workbench.lab.experiments.own_distribution import OWN
-from workbench.lab.experiments.proper_tokens import (
+from lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
+from lab.experiments.koo import KOO_2, RANKING
+from lab.experiments.own_distribution import OWN
+from lab.experiments.proper_tokens import (
     CHALLENGE_2,
     improper_spelling,
     regex_of,
     schemas_of,
 )
-from workbench.lab.experiments.results_page import EXPERIMENTS
-from workbench.lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
-from workbench.lab.experiments.workloads import (
+from lab.experiments.results_page import EXPERIMENTS
+from lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
+from lab.experiments.workloads import (
     TASKS,
     Asked,
     RememberingSession,
@@ -62,6 +54,14 @@ from workbench.lab.experiments.workloads import (
     questions,
     sampled_examples,
 )
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.compare import Run
+from workbench.decoding.contenders import all_contenders
+from workbench.decoding.exact_distribution import Distribution, ScoredModel
+from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.trace import Measures, Surprisal
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import all_bytes, toy
 
 SMALL = Size(questions=2, tokens=12, repetitions=2, timings=2)

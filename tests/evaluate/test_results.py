@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workbench.base.errors import WorkbenchError
-from workbench.decoding.model import ToyModel
-from workbench.lab.experiments.experiment import (
+from lab.experiments.experiment import (
     Begun,
     Column,
     Experiment,
@@ -23,7 +21,9 @@ from workbench.lab.experiments.experiment import (
     Unit,
     worked,
 )
-from workbench.lab.experiments.results_page import page
+from lab.experiments.results_page import page
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.model import ToyModel
 from workbench.tasks.task import Outcome
 from workbench.vocabulary.vocabulary import toy
 

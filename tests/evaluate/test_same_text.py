@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from lab.experiments.workloads import TASKS
 from workbench.decoding.compare import RunEnded, compare
 from workbench.decoding.contenders import contenders_named
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import builtin_model
-from workbench.lab.experiments.workloads import TASKS
 
 #: All of them have the exact mask.
 EXACT = "automaton,domino,skipping,opportunistic,domino-opportunistic,speculation,online-trie"

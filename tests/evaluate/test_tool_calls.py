@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from workbench.base.errors import WorkbenchError
-from workbench.decoding.model import ToyModel
-from workbench.grammar.tool_calls import ToolCall
-from workbench.lab.experiments import tool_calls
-from workbench.lab.experiments.experiment import Column, Setting, Size
-from workbench.lab.experiments.results_page import chosen_experiments
-from workbench.lab.experiments.tool_calls import (
+from lab.experiments import tool_calls
+from lab.experiments.experiment import Column, Setting, Size
+from lab.experiments.results_page import chosen_experiments
+from lab.experiments.tool_calls import (
     TOOL_CALLS,
     call_in,
     data_folder,
     is_right,
     simple_questions,
 )
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.model import ToyModel
+from workbench.grammar.tool_calls import ToolCall
 from workbench.vocabulary.vocabulary import all_bytes
 
 SMALL = Size(questions=1, tokens=120)
@@ -156,7 +156,7 @@ def test_the_page_says_whether_more_calls_are_right() -> None:
 
 def test_error_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool_calls, "find_spec", lambda _: None)
-    monkeypatch.setattr("workbench.lab.experiments.results_page.find_spec", lambda _: None)
+    monkeypatch.setattr("lab.experiments.results_page.find_spec", lambda _: None)
     with pytest.raises(WorkbenchError, match="bfcl-eval, which is not installed"):
         chosen_experiments(["tool-calls"])
     assert TOOL_CALLS not in chosen_experiments([])

@@ -68,7 +68,7 @@ def in_xgrammar(text: str) -> Language:
 
 @cache
 def _bytes() -> Any:  # an object of its extension
-    peer = pytest.importorskip("workbench.lab.bench.peers.others")
+    peer = pytest.importorskip("lab.bench.peers.others")
     module = pytest.importorskip("llguidance")
     every = Vocabulary((*(bytes([byte]) for byte in range(256)), b"<end>"), end=256)
     return module.LLTokenizer(module.TokenizerWrapper(peer._Tokens(every, 256)))

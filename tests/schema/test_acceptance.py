@@ -2,7 +2,7 @@
 
 The rows of the JSON-Schema-Test-Suite (MIT, json-schema-org/JSON-Schema-Test-Suite) lie in
 ``tests/data``; those of jsonschemabench have no licence and are read from a folder next to the
-project if it exists. ``workbench bench --schemas FILE`` reports more details.
+project if it exists. ``python -m lab bench --schemas FILE`` reports more details.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 import pytest
 
+from lab.bench import schema_worker
 from workbench.base.errors import BuildError, LimitError, ParseError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.grammar.grammar import Grammar
-from workbench.lab.bench import schema_worker
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 EXTERNAL = Path(__file__).parents[3] / "shared" / "cases" / "jsonschema.jsonl"

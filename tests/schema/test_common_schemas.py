@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from workbench.audits.instances import in_declared_order
 from workbench.grammar.grammar import Grammar
-from workbench.lab.bench.schema_worker import in_declared_order
 
 with gzip.open(
     Path(__file__).parents[1] / "data" / "common_schemas.jsonl.gz", "rt", encoding="utf-8"

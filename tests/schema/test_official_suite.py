@@ -18,10 +18,10 @@ from typing import Any
 
 import pytest
 
+from workbench.audits.instances import spellings
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS
 from workbench.grammar.grammar import Grammar
-from workbench.lab.bench import schema_worker
 
 DATA = Path(__file__).parents[1] / "data" / "json_schema_test_suite.json.gz"
 #: The machine that runs the tests may be busy.
@@ -126,7 +126,7 @@ def findings(optional: bool) -> Findings:
             continue
         found.compiled += 1
         for number, test in enumerate(group["tests"]):
-            spelled = schema_worker.spellings(schema, test["data"])
+            spelled = spellings(schema, test["data"])
             texts = {text for how, text in spelled.items() if how.startswith("declared")}
             if not test["valid"]:
                 texts |= set(spelled.values())

@@ -23,7 +23,7 @@ from typing import Any
 import httpx
 import pytest
 
-from workbench.lab.bench.visitors import generate_settings
+from lab.bench.visitors import generate_settings
 
 pytestmark = [pytest.mark.slow, pytest.mark.strangers]
 

@@ -9,10 +9,10 @@ import torch
 from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import ByteLevel
 
-from workbench.lab.training import loop
-from workbench.lab.training.corpus.document import Document
-from workbench.lab.training.corpus.mixture import mixture
-from workbench.lab.training.loop import TrainSettings, batch, encode, smoke
+from lab.training import loop
+from lab.training.corpus.document import Document
+from lab.training.corpus.mixture import mixture
+from lab.training.loop import TrainSettings, batch, encode, smoke
 
 pytestmark = pytest.mark.slow
 

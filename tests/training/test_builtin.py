@@ -14,9 +14,9 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 import workbench.decoding
-from workbench.lab.training.card import FILES, complete, load, measure, size
-from workbench.lab.training.corpus.document import stream
-from workbench.lab.training.corpus.mixture import FORMATS, HELD_OUT
+from lab.training.card import FILES, complete, load, measure, size
+from lab.training.corpus.document import stream
+from lab.training.corpus.mixture import FORMATS, HELD_OUT
 
 BUILTIN = Path(workbench.decoding.__file__).parent / "builtin"
 Shipped = tuple[LlamaForCausalLM, Tokenizer]
@@ -25,7 +25,7 @@ BY_NAME = {form.name: form for form in FORMATS}
 
 pytestmark = pytest.mark.skipif(
     not (BUILTIN / "model.safetensors").is_file(),
-    reason="the embedded model is missing: workbench train makes it",
+    reason="the embedded model is missing: python -m lab train makes it",
 )
 
 

@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from lab.training.corpus import document as people
+from lab.training.corpus import sums
+from lab.training.corpus.choices import QUESTIONS
+from lab.training.corpus.document import Document, Orderly, stream
+from lab.training.corpus.mixture import FORMATS, held_out, mixture
 from tests.training.c_subset import in_subset
-from workbench.lab.training.corpus import document as people
-from workbench.lab.training.corpus import sums
-from workbench.lab.training.corpus.choices import QUESTIONS
-from workbench.lab.training.corpus.document import Document, Orderly, stream
-from workbench.lab.training.corpus.mixture import FORMATS, held_out, mixture
 
 BY_NAME = {form.name: form for form in FORMATS}
 

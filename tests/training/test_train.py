@@ -11,9 +11,9 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from workbench.lab.training import loop
-from workbench.lab.training.card import MODEL, train
-from workbench.lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
+from lab.training import loop
+from lab.training.card import MODEL, train
+from lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
 
 pytestmark = pytest.mark.slow
 

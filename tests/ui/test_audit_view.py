@@ -16,9 +16,9 @@ from workbench.app.ui import compare_view, wire_cards
 from workbench.app.ui.admission import AUDIT
 from workbench.app.ui.compare_view import audit_engines
 from workbench.app.ui.handlers import Handlers
+from workbench.audits.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 from workbench.base.errors import EndedError
 from workbench.base.limits import time_budget
-from workbench.lab.audit.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 
 MADE = Reproduction(
     constraint="{}", text="1", so_far="", token="1", program="print()", printed="", confirmed=False

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from lab.house import RequestTrace
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.runs import run_lines
 from workbench.automata.build import regex_machine
 from workbench.base.source import Source
-from workbench.lab.house import RequestTrace
 from workbench.syntax.grammar_tree import holds
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import toy

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from lab.bench.cases import CASES, REAL
 from tests.oracles.exactness.recogniser import (
     Recogniser,
     Terms,
@@ -16,7 +17,6 @@ from workbench.base.source import Source
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, parse_grammar
-from workbench.lab.bench.cases import CASES, REAL
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.vocabulary import Vocabulary
 

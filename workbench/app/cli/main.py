@@ -10,10 +10,8 @@ from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
 
-from workbench.app.cli import compare, generate, grade, grammar_commands, tasks
-from workbench.app.cli import grammar_commands as draw
+from workbench.app.cli import audit, compare, generate, grade, grammar_commands, tasks
 from workbench.app.cli.options import (
     DeviceOption,
     DtypeOption,
@@ -23,8 +21,8 @@ from workbench.app.cli.options import (
 )
 from workbench.base.kernels import when_waiting
 
-#: The commands of ``workbench.lab``.
-_LAB = ("audit", "bench", "evaluate", "fuzz", "train")
+#: The commands of the laboratory, which is not installed.
+_LAB = ("bench", "evaluate", "fuzz", "train")
 
 
 def serve(
@@ -132,19 +130,12 @@ class _TextsCommand(TyperCommand):
 
 
 class _Commands(TyperGroup):
-    """The commands of this package, and those of ``lab``, which are imported when called."""
+    """The commands of this package; says where those of the laboratory are."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401  # typer's click is private
-        return [*super().list_commands(ctx), *_LAB]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
-        if cmd_name not in _LAB:
-            return super().get_command(ctx, cmd_name)
-        from workbench.lab.commands import app as lab
-
-        group = get_command(lab)
-        assert isinstance(group, TyperGroup)
-        return group.commands[cmd_name]
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401  # typer's click is private
+        if cmd_name in _LAB:
+            fail(f"{cmd_name} is not installed\nhint: in a checkout, python -m lab {cmd_name}")
+        return super().get_command(ctx, cmd_name)
 
 
 app = typer.Typer(
@@ -164,7 +155,7 @@ for command in (
     grammar_commands.find,
     grammar_commands.lint,
     grammar_commands.convert,
-    draw.draw,
+    grammar_commands.draw,
     grammar_commands.mask,
     generate.generate,
     generate.fill,
@@ -173,6 +164,7 @@ for command in (
     tasks.results,
     generate.replay,
     grade.grade,
+    audit.audit,
 ):
     app.command(cls=_TextsCommand if command in _OF_TEXTS else None)(command)
 
@@ -180,10 +172,15 @@ _COMPILING = "waiting for the compiled kernels: once in a new installation, for 
 
 
 def main() -> None:
-    """Run the command line; a disk that is full is reported also where the help is written."""
+    """Run the command line."""
+    run_commands(app)
+
+
+def run_commands(commands: typer.Typer) -> None:
+    """Run commands; a disk that is full is reported also where the help is written."""
     when_waiting(lambda: typer.echo(_COMPILING, err=True))
     try:
         with errors_reported():
-            app()
+            commands()
     except typer.Exit as ended:
         sys.exit(ended.exit_code)

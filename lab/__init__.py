@@ -1,0 +1,1 @@
+"""Benchmarks, the papers' experiments, training, fuzzing and tables; never installed."""

@@ -1,0 +1,383 @@
+"""The papers' workloads: grammars with prompts of the gallery, and answers to read.
+
+Questions with answers are held-out documents of the model's corpus: GSM8K's test questions, and
+generated problems of a seed that training did not use. GSM8K's questions may come from a file
+instead. Experiments on the gallery take its examples in a random order, and list what they did.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+import numpy as np
+
+from lab.experiments.experiment import LIMITS, Column, Record, Setting, check_running
+from lab.training.corpus import programs, structured, sums
+from lab.training.corpus.document import stream
+from workbench.base.cached_property import cached_property
+from workbench.base.errors import WorkbenchError
+from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender
+from workbench.decoding.generate import Generation, generate_batch
+from workbench.decoding.model import LanguageModel, Logits, Message, Prompt, Session, context_of
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.trace import Step, StopReason, Surprisal, Trace
+from workbench.grammar.gallery import load_gallery
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.vocabulary import TokenId
+
+# -- answers --------------------------------------------------------------------------------------
+# Texts that experiments read: greedy answers, which no experiment times.
+#
+# Many questions are answered under all methods in one batch (``answers``). Where the methods answer
+# few prompts, each prompt has one session that remembers the model's logits, so that methods which
+# write the same tokens call the model once (``RememberingSession``).
+
+
+#: The model alone ends an answer where it begins another question.
+NEXT_QUESTION = b"\nQ:"
+#: Rows of logits that a session remembers at most; one of 50,000 tokens takes 200 kB.
+_MAX_ROWS = 2_000
+
+
+@dataclass(eq=False)
+class RememberingSession:
+    """A session that answers a context it has seen since ``forget`` without calling the model."""
+
+    session: Session
+    _rows: dict[tuple[TokenId, ...], Logits] = field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Drop the remembered logits; the model's own cache is kept."""
+        self._rows.clear()
+
+    def logits(self, token_ids: Sequence[TokenId]) -> Logits:
+        """Implements ``Session``."""
+        found: Logits = self.score(token_ids, 1)[0]
+        return found
+
+    def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
+        """Implements ``Session``."""
+        ids = tuple(token_ids)
+        contexts = [ids[:end] for end in range(len(ids) - last + 1, len(ids) + 1)]
+        if not all(context in self._rows for context in contexts):
+            rows = self.session.score(token_ids, last)
+            if len(self._rows) + last > _MAX_ROWS:
+                return rows
+            for context, row in zip(contexts, rows, strict=True):
+                if context not in self._rows:
+                    self._rows[context] = row.copy()  # a view would keep all rows of the pass
+        return np.stack([self._rows[context] for context in contexts])
+
+
+def asked(model: LanguageModel, text: str, *, chat: bool) -> list[TokenId]:
+    """The tokens of a prompt, as one message of a chat if ``chat``.
+
+    Raises: ModelError for a chat, if the model has no chat template.
+    """
+    prompt: Prompt = [Message(role="user", content=text)] if chat else text
+    return context_of(model, prompt)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """A greedy text of one method."""
+
+    #: Up to the last token after which the grammar accepts it, if there is one.
+    text: str
+    valid: bool
+    #: Whether it reached the budget of tokens before it was complete.
+    cut: bool
+    trace: Trace
+
+    def as_record(self) -> Record:
+        """The counts that tables add up."""
+        steps = [step for step in self.trace.steps if not step.is_end]
+        surprisal = Surprisal.of(steps)
+        return {
+            "text": self.text,
+            "valid": self.valid,
+            "cut": self.cut,
+            "nats": surprisal.nats,
+            "judged": surprisal.tokens,
+            "tokens": len(steps),
+            "interventions": self.trace.interventions,
+        }
+
+
+class Asked:
+    """A greedy run that ends with its answer, fewer than ``tokens`` where the context ends.
+
+    The model alone does not know where the grammar's text ends: it is stopped after the first token
+    that no accepted text has, or where it begins another question (``NEXT_QUESTION``), and its
+    answer is the longest part that the grammar accepts.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        prepared: PreparedContender,
+        grammar: Grammar,
+        prompt: Sequence[TokenId],
+        tokens: int,
+        session: Session | None = None,
+    ) -> None:
+        length = getattr(setting.model, "context_length", None)
+        budget = tokens if length is None else min(tokens, length - len(prompt))
+        self._alone = prepared.contender.method == UNCONSTRAINED
+        self._grammar = grammar
+        self._text, self._complete, self._ended = b"", 0, False
+        #: The run; its steps are read by ``read``.
+        self.run = prepared.start(
+            prompt,
+            Sampling(),
+            max_tokens=budget,
+            top=0,
+            stop=lambda: self._ended or setting.stop(),
+            session=session,
+        )
+
+    def read(self, step: Step) -> None:
+        """Read the next step of the run; decides whether the model alone has answered."""
+        self._text += step.token
+        if self._alone:
+            if self._grammar.accepts(self._text):
+                self._complete = len(self.run.steps)
+            cannot = self._complete and not self._grammar.is_prefix(self._text)
+            self._ended = cannot or NEXT_QUESTION in self._text
+
+    def answer(self) -> Answer:
+        """The answer of a run that ended. Skipped tokens at its end are scored, in one pass."""
+        trace = self.run.scored_trace()
+        if not self._alone and self._grammar.accepts(self._text):
+            self._complete = len(trace.steps)
+        complete = self._complete
+        cut = trace.stop is StopReason.TOKEN_BUDGET and not complete and not self._ended
+        if complete:
+            trace = Trace(trace.steps[:complete], trace.stop)
+        return Answer(trace.text.decode("utf-8", "backslashreplace"), complete > 0, cut, trace)
+
+
+def answer(
+    setting: Setting,
+    prepared: PreparedContender,
+    grammar: Grammar,
+    prompt: Sequence[TokenId],
+    session: Session,
+    tokens: int,
+) -> Answer:
+    """The greedy text of at most ``tokens`` tokens; see ``Asked``.
+
+    Raises: Stopped; WorkbenchError where the run fails.
+    """
+    one = Asked(setting, prepared, grammar, prompt, tokens, session)
+    for step in one.run:
+        one.read(step)
+    check_running(setting)
+    return one.answer()
+
+
+def answers(setting: Setting, several: Sequence[Asked]) -> list[Answer]:
+    """The answer of each run, in shared forward passes.
+
+    Each run takes the tokens it takes alone, but where rounding decides between two tokens; the
+    same batch gives the same answers.
+
+    Raises: Stopped; WorkbenchError where a run fails.
+    """
+    found = []
+    for one in tried_answers(setting, several):
+        if isinstance(one, WorkbenchError):
+            raise one
+        found.append(one)
+    return found
+
+
+def tried_answers(setting: Setting, several: Sequence[Asked]) -> list[Answer | WorkbenchError]:
+    """The answers as of ``answers``, with the error of each run that fails in its place.
+
+    Raises: Stopped.
+    """
+    by_run, found = {one.run: one for one in several}, dict[Generation, Answer | WorkbenchError]()
+    for run, step in generate_batch(list(by_run)):
+        if isinstance(step, WorkbenchError):
+            found[run] = step
+            continue
+        by_run[run].read(step)
+        if run.stop is not None:  # its session still has the text, if skipped tokens are scored
+            found[run] = by_run[run].answer()
+    check_running(setting)
+    return [found[one.run] if one.run in found else one.answer() for one in several]
+
+
+def batch_steps(setting: Setting, runs: Sequence[Generation]) -> Iterator[tuple[Generation, Step]]:
+    """The steps of all runs, computed in shared forward passes.
+
+    Raises: Stopped; WorkbenchError where a run fails.
+    """
+    for run, step in generate_batch(runs):
+        if isinstance(step, WorkbenchError):
+            raise step
+        yield run, step
+    check_running(setting)
+
+
+# -- grammars and prompts -------------------------------------------------------------------------
+
+
+#: The seeds of the generated problems; training uses others.
+_HELD_OUT, _DEMONSTRATED = "evaluate", "demonstrations"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A kind of text to be generated, with its prompts."""
+
+    name: str
+    title: str
+    #: The name of the gallery example with the grammar.
+    example: str
+    prompts: tuple[str, ...]
+    source: str
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The grammar of the example."""
+        entry = load_gallery()[self.example]
+        return Grammar.from_kbnf(entry.text, entry.start, limits=LIMITS, name=entry.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A word problem as prompt, and its answer."""
+
+    prompt: str
+    answer: float
+
+
+def _generated(seed: str) -> Iterator[tuple[str, str]]:
+    """Different generated problems, as prompt and JSON."""
+    form = next(f for f in sums.WORD_PROBLEM_FORMATS if f.name == "word problem json")
+    seen = set()
+    for document in stream(form, seed):
+        if document.prompt not in seen:
+            seen.add(document.prompt)
+            yield document.prompt, document.text
+
+
+def _pairs(name: str, *, held_out: bool) -> Iterator[tuple[str, str]]:
+    """Problems of a set as prompt and JSON."""
+    if name == "gsm8k":
+        return iter(sums.json_problems("held_out" if held_out else "train"))
+    return _generated(_HELD_OUT if held_out else _DEMONSTRATED)
+
+
+def demonstrations(name: str, count: int) -> str:
+    """Worked problems of the training split, to be put before a question.
+
+    Source: DOMINO, appendix D, five demonstrations as question and answer in JSON.
+    """
+    pairs = islice(_pairs(name, held_out=False), count)
+    return "".join(f"{prompt}{text}\n\n" for prompt, text in pairs)
+
+
+def questions(name: str, count: int, file: str | None = None) -> list[Question]:
+    """The first ``count`` questions of ``gsm8k`` (the package has 187) or ``word_problems``.
+
+    ``file``  JSON lines of GSM8K's questions, with ``question`` and ``answer``.
+
+    Raises: WorkbenchError for a file of another format.
+    """
+    if name == "gsm8k" and file is not None:
+        return _read(Path(file))[:count]
+    pairs = islice(_pairs(name, held_out=True), count)
+    return [Question(prompt, float(json.loads(text)["answer"])) for prompt, text in pairs]
+
+
+def _read(file: Path) -> list[Question]:
+    """The questions of a file; an answer is a number, or text that ends in ``#### number``."""
+    found = []
+    try:
+        for line in file.read_text("utf-8").splitlines():
+            row = json.loads(line)
+            answer = str(row["answer"]).rpartition("####")[2].replace(",", "")
+            prompt = f"Q: {row['question']}\nA: (Response in JSON)\n"
+            found.append(Question(prompt, float(answer)))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise WorkbenchError(
+            f"cannot read GSM8K's questions from {file}: {error}",
+            "name JSON lines with question and answer, such as the test split of GSM8K",
+        ) from error
+    return found
+
+
+def answer_of(text: str) -> float | None:
+    """The answer in the JSON of a worked problem; None where the text has none or is not JSON."""
+    try:
+        answer = json.loads(text)["answer"]
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
+    return float(answer) if isinstance(answer, int | float) else None
+
+
+def _first_prompts(name: str) -> tuple[str, ...]:
+    return tuple(question.prompt for question in questions(name, 5))
+
+
+def sampled_examples() -> list[str]:
+    """The names of the gallery's examples, in a fixed random order.
+
+    The results of a run that was stopped are then those of a random sample.
+    """
+    return Random("examples").sample(names := sorted(load_gallery()), len(names))
+
+
+#: What a page says about the columns of a gallery's table.
+SAMPLED = """A column with fewer examples lacks those named below, or has a random sample of them:
+compare its figures with each other, not with those of another column."""
+
+
+def measured_examples(column: Column) -> list[Record]:
+    """The records of the gallery's examples that could be measured."""
+    return [record for record in column.records.values() if "failed" not in record]
+
+
+def sizes_and_failures(columns: Sequence[Column]) -> list[str]:
+    """For each model how many texts were written, and which examples could not be measured."""
+    sizes = "; ".join(
+        f"{column.title}: {len(found)} examples, {column.size.repetitions} texts of each in a cell"
+        for column in columns
+        if (found := measured_examples(column))
+    )
+    failed: dict[tuple[str, str], list[str]] = {}
+    for column in columns:
+        for key, record in column.records.items():
+            if "failed" in record:
+                failed.setdefault((column.title, record["failed"]), []).append(key.split("/")[1])
+    reasons = [f"* {title}: {why} ({', '.join(names)})." for (title, why), names in failed.items()]
+    return [part for part in (sizes and f"{sizes}.", "\n".join(reasons)) if part]
+
+
+_LISTINGS = "DOMINO, appendix C, listing"
+
+_ALL = (
+    Task("json", "JSON", "domino_json", structured.PERSON_PROMPTS, f"{_LISTINGS} 3"),
+    Task("gsm8k", "JSON, GSM8K", "domino_gsm8k", _first_prompts("gsm8k"), f"{_LISTINGS} 4"),
+    Task(
+        "word_problems",
+        "JSON, easy problems",
+        "domino_gsm8k",
+        _first_prompts("word_problems"),
+        f"{_LISTINGS} 4, problems the embedded model can do",
+    ),
+    Task("c", "C", "domino_c", programs.PROMPTS[:6], f"{_LISTINGS} 5"),
+    Task("xml", "XML", "domino_xml", structured.XML_PROMPTS[:5], f"{_LISTINGS} 6"),
+    Task("rpg", "fixed template", "domino_rpg", structured.RPG_PROMPTS, f"{_LISTINGS} 7"),
+)
+
+#: Every task by its name, in the order of DOMINO's table 3.
+TASKS: dict[str, Task] = {task.name: task for task in _ALL}

@@ -1,0 +1,301 @@
+"""Audits as a list of tasks and rows of a results file; the constraints that are audited."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from workbench.audits.auditor import LIMITS, Auditor, Settings
+from workbench.audits.engine_process import EngineProcess, first_tokens
+from workbench.audits.engines import AuditedEngine
+from workbench.audits.findings import Audit, Kind, Status
+from workbench.audits.instances import rows_of
+from workbench.audits.texts import Subject
+from workbench.base.errors import WorkbenchError
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import Notation
+from workbench.tasks.results import read_results
+from workbench.tasks.task import Outcome, Record, Result, Task, Work
+
+#: The functions of the tasks of audits.
+WORK = Work(*(f"{__name__}:{name}" for name in ("prepare", "run", "given")))
+
+#: Characters of a reason that are kept.
+_MAX_REASON = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is audited, and how."""
+
+    named: Sequence[Unread]
+    engines: Sequence[AuditedEngine]
+    vocabulary: str
+    tokens: int
+    folders: Sequence[str]
+    patience: float
+    settings: Settings
+
+    def as_record(self) -> Record:
+        """What results depend on besides the keys of the tasks; named as the options are."""
+        how = self.settings
+        return {
+            "work": "audit",
+            "vocab": self.vocabulary,
+            "tokens": self.tokens,
+            "patience": self.patience,
+            "texts": how.texts,
+            "seconds": how.seconds,
+            "shorten": how.shorten_seconds,
+            "seed": how.seed,
+        }
+
+    def tasks(self) -> list[Task]:
+        """Each constraint once in every engine; those of one constraint follow each other."""
+        shard = json.dumps(
+            {
+                "engines": [asdict(engine) for engine in self.engines],
+                "vocabulary": (self.vocabulary, self.tokens),
+                "folders": [*self.folders],
+                "patience": self.patience,
+                "settings": asdict(self.settings),
+            }
+        )
+        versions = [(engine.name, engine.version(tuple(self.folders))) for engine in self.engines]
+        found: dict[str, Task] = {}
+        for one in self.named:
+            constraint = asdict(one) | {"notation": str(one.notation)}
+            digest = hashlib.sha256(json.dumps(constraint).encode()).hexdigest()[:8]
+            name = one.name.encode("utf-8", "backslashreplace").decode()
+            for engine, version in versions:
+                key = f"{name} ({digest}) · {engine} {version}"
+                about = {"engine": engine, "version": version}
+                found[key] = Task(key, shard, {**about, "constraint": constraint, "digest": digest})
+        return [*found.values()]
+
+    def auditor(self, one: Unread) -> Auditor:
+        """The exact side of a constraint. Raises: WorkbenchError."""
+        vocabulary = first_tokens(self.vocabulary, self.tokens)
+        return Auditor(one.subject(), vocabulary, self.settings)
+
+
+class Loaded:
+    """A worker's vocabulary, its engines, each in its own process, and the last constraint."""
+
+    def __init__(self, shard: str) -> None:
+        about = json.loads(shard)
+        self._settings = Settings(**about["settings"])
+        name, count = about["vocabulary"]
+        self._vocabulary = first_tokens(name, count)
+        self._engines = {}
+        for fields_of in about["engines"]:
+            engine = AuditedEngine(**fields_of)
+            process = EngineProcess(engine, (name, count), about["folders"], about["patience"])
+            self._engines[engine.name] = engine, process
+        self._digest = ""
+        self._auditor: Auditor | WorkbenchError
+
+    def audit(self, arguments: Mapping[str, Any]) -> Audit:
+        """The audit of a task."""
+        if arguments["digest"] != self._digest:
+            try:
+                constraint = Unread(**arguments["constraint"])
+                self._auditor = Auditor(constraint.subject(), self._vocabulary, self._settings)
+            except WorkbenchError as error:
+                self._auditor = error
+            self._digest = arguments["digest"]
+        engine, process = self._engines[arguments["engine"]]
+        if isinstance(self._auditor, Auditor):
+            return self._auditor.audit(engine, arguments["version"], process)
+        return Audit(
+            name=arguments["constraint"]["name"],
+            engine=engine.name,
+            version=arguments["version"],
+            status=Status.NOT_JUDGED,
+            reason=self._auditor.message[:_MAX_REASON],
+        )
+
+
+def prepare(shard: str) -> Loaded:
+    """The engines of a shard. Raises: VocabularyError."""
+    return Loaded(shard)
+
+
+def run(loaded: Loaded, arguments: Mapping[str, Any]) -> Result:
+    """The audit of one constraint in one engine."""
+    return row_of(loaded.audit(arguments))
+
+
+def given(arguments: Mapping[str, Any]) -> Record:
+    """The constraint of an audit, for its row in the results file."""
+    about = arguments["constraint"]
+    return {"grammar": about["text"], **{name: about[name] for name in ("notation", "start")}}
+
+
+def row_of(audit: Audit) -> Result:
+    """An audit as a row; findings and policies are texts of JSON."""
+    record = audit.as_record()
+    seconds = record.pop("seconds")
+    ended = str(record.pop("status"))
+    texts = {name: json.dumps(record.pop(name)) for name in ("findings", "policies")}
+    kinds = {
+        "over": audit.found(Kind.OVER) is not None,
+        "under": audit.found(Kind.UNDER) is not None,
+        "by_policy": bool(audit.policies),
+    }
+    head = {name: record.pop(name) for name in ("name", "engine", "version")}
+    return Result({**head, "ended": ended, **kinds, **record, **texts}, {"engine_seconds": seconds})
+
+
+def audit_of(row: Record) -> Audit:
+    """The audit of a row."""
+    texts = {name: json.loads(row[name]) for name in ("findings", "policies")}
+    known = {one.name: row[one.name] for one in fields(Audit) if one.name in row}
+    return Audit.of_record(
+        {**known, **texts, "status": row["ended"], "seconds": row.get("engine_seconds", 0.0)}
+    )
+
+
+def audits_of(outcomes: Sequence[Outcome]) -> list[Audit]:
+    """The audits among outcomes."""
+    return [audit_of(one.record | one.measured) for one in outcomes if one.status == "done"]
+
+
+def read_audits(path: Path) -> tuple[str, list[Audit]]:
+    """The command that made a results file, and its audits. Raises: WorkbenchError."""
+    settings, rows = read_results(path)
+    if settings.get("work") != "audit":
+        raise WorkbenchError(f"{path} has no audits", "name a file of audit --out")
+    audits = [audit_of(row) for row in rows if row["status"] == "done"]
+    return command_of(settings, audits), audits
+
+
+def command_of(settings: Record, audits: Sequence[Audit]) -> str:
+    """The command of audits with these settings; those that are None or empty are left out."""
+    options = {"engines": ",".join(dict.fromkeys(one.engine for one in audits))} | {
+        name: value for name, value in settings.items() if name not in ("work", "files")
+    }
+    words = ["workbench", "audit", *settings["files"]]
+    for name, value in options.items():
+        if value not in (None, ""):
+            shown = f"{value:g}" if isinstance(value, float) else str(value)
+            words += [f"--{name}", shown]
+    return shlex.join(words)
+
+
+# -- subjects -------------------------------------------------------------------------------------
+# The constraints of files, folders and JSON Lines that are audited.
+
+
+_SUFFIXES = {f".{one}": one for one in Notation} | {".json": Notation.JSON_SCHEMA}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unread:
+    """A constraint that is not compiled yet; instances and values that are none, if known."""
+
+    name: str
+    text: str
+    notation: Notation
+    start: str = "start"
+    instances: tuple[Any, ...] = ()
+    invalid: tuple[Any, ...] = ()
+
+    def subject(self) -> Subject:
+        """The compiled constraint.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        grammar = Grammar.from_text(
+            self.text, self.notation, self.start, limits=LIMITS.begun(), name=self.name
+        )
+        return Subject(self.name, grammar, self.instances, self.invalid)
+
+
+def unread(
+    path: Path,
+    notation: Notation | None,
+    start: str,
+    instances: tuple[Any, ...] = (),
+    only: str = "",
+) -> list[Unread]:
+    """The constraints of a file, of the files of a folder, or of JSON Lines.
+
+    ``only``  rows of JSON Lines whose id, suite or subset has this.
+
+    Raises: WorkbenchError for a folder without constraints, or a file that cannot be read.
+    """
+    if path.is_dir():
+        found = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
+        if not found:
+            raise WorkbenchError(f"{path} has no schema and no grammar", _hint())
+        return [_of_file(one, notation, start, instances) for one in found]
+    if path.suffix == ".jsonl":
+        return [*_of_lines(path, only)]
+    return [_of_file(path, notation, start, instances)]
+
+
+def _hint() -> str:
+    return f"name files with one of the suffixes {', '.join(_SUFFIXES)}"
+
+
+def _of_file(
+    path: Path, notation: Notation | None, start: str, instances: tuple[Any, ...]
+) -> Unread:
+    notation = notation or _SUFFIXES.get(path.suffix)
+    if notation is None:
+        raise WorkbenchError(
+            f"the notation of {path} is not known", f"use --notation, or {_hint()}"
+        )
+    try:
+        text = path.read_text("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}", "name a UTF-8 text file") from error
+    if notation is Notation.REGEX:
+        text = text.removesuffix("\n")
+    begin = "root" if notation is Notation.GBNF and start == "start" else start
+    return Unread(path.name, text, notation, begin, instances)
+
+
+def _of_lines(path: Path, only: str) -> Iterator[Unread]:
+    """The schemas of JSON Lines: objects with ``schema``, and perhaps ``id`` and ``tests``."""
+    try:
+        for number, row in enumerate(rows_of(path, only)):
+            tests = row.get("tests", ())
+            yield Unread(
+                str(row.get("id", f"line {number + 1}")),
+                json.dumps(row["schema"], ensure_ascii=False),
+                Notation.JSON_SCHEMA,
+                instances=tuple(t["data"] for t in tests if t["valid"]),
+                invalid=tuple(t["data"] for t in tests if not t["valid"]),
+            )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise WorkbenchError(
+            f"cannot read {path}: {error!r}", "each line is an object with a field 'schema'"
+        ) from error
+
+
+def instances_of(path: Path) -> tuple[Any, ...]:
+    """The values of a file, one a line.
+
+    Raises: WorkbenchError where the file cannot be read.
+    """
+    try:
+        lines = path.read_text("utf-8").splitlines()
+        return tuple(json.loads(line) for line in lines if line.strip())
+    except (OSError, ValueError) as error:
+        raise WorkbenchError(f"cannot read {path}: {error}", "each line is a JSON value") from error
+
+
+def sampled(subjects: list[Unread], count: int | None, seed: int) -> list[Unread]:
+    """A number of the constraints, chosen at random, in their order."""
+    if count is None or count >= len(subjects):
+        return subjects
+    chosen = sorted(Random(seed).sample(range(len(subjects)), count))
+    return [subjects[i] for i in chosen]

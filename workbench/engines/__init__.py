@@ -1,0 +1,1 @@
+"""Other engines behind one interface: ``audits`` judges their masks, ``lab.bench`` times them."""

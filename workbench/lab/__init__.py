@@ -1,1 +1,0 @@
-"""Benchmarks, the papers' experiments and training; imported only by lazy commands."""
