@@ -39,6 +39,7 @@ from typing import (
 )
 
 from workbench.base.errors import ArgumentTypeError, ArgumentValueError
+from workbench.base.extras import missing_package
 from workbench.base.visible_text import shorten
 
 _Parameters = ParamSpec("_Parameters")
@@ -101,7 +102,10 @@ class _Expected:
 
 
 def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """The function, with its arguments checked by its annotations at every call."""
+    """The function, with its arguments checked by its annotations at every call.
+
+    Where a package of an extra is missing, it raises a MissingPackageError.
+    """
     code = function.__code__
     positional = code.co_varnames[: code.co_argcount]
 
@@ -111,7 +115,10 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         for name, value in (*zip(positional, args, strict=False), *kwargs.items()):
             if name in expected:
                 expected[name].check(value, name)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except ModuleNotFoundError as error:
+            raise missing_package(error) from error
 
     return call
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import graphviz
-
+from workbench.base.extras import imported
 from workbench.base.visible_text import columns, printable, shorten
 from workbench.drawing.graph import Edge, Graph, Node
+
+if TYPE_CHECKING:
+    import graphviz
 
 Direction = Literal["LR", "TB"]
 
@@ -47,7 +49,7 @@ def dot(graph: Graph, direction: Direction = "LR", *, start_arrow: bool = False)
 
     The page draws these arrows itself: in a layout they would take a column.
     """
-    drawn = graphviz.Digraph(
+    drawn = imported("graphviz").Digraph(
         # not the graph's name: Graphviz writes this one into a comment of the SVG
         name="machine",
         graph_attr={
@@ -158,5 +160,5 @@ def _edge_label(edge: Edge) -> str:
 def _text(text: str) -> str:
     """The text, escaped so that Graphviz shows it unchanged: no escapes, no HTML, no entities."""
     apart = _ENTITY.sub("&" + WORD_JOINER, printable(text))
-    escaped: str = graphviz.escape(apart.replace("&", "&amp;"))
+    escaped: str = imported("graphviz").escape(apart.replace("&", "&amp;"))
     return escaped

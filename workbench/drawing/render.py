@@ -30,8 +30,6 @@ from functools import cache
 from pathlib import Path
 from xml.etree import ElementTree
 
-import graphviz
-
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import columns, printable
 from workbench.drawing.dot import WORD_JOINER, Direction, dot
@@ -486,6 +484,8 @@ def arranged(machine: DrawnMachine) -> dict[str, tuple[int, int]]:
     if not machine.states:
         return {}
     numbers = {state.name: f"n{number}" for number, state in enumerate(machine.states)}
+    import graphviz  # lazy: the commands about grammars do without it
+
     graph = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.7", "ranksep": "0.55"},
         node_attr={"shape": "circle", "fixedsize": "true", "width": "0.7", "label": ""},

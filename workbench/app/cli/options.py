@@ -22,6 +22,7 @@ import typer
 
 from workbench.analysis.problems import diagnose
 from workbench.base.errors import Problem, SourceError, WorkbenchError, finite
+from workbench.base.extras import missing_package
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
@@ -139,7 +140,9 @@ class GrammarError(WorkbenchError):
 
 @contextmanager
 def errors_reported(json: bool = False) -> Iterator[None]:
-    """Print a ``WorkbenchError`` to stderr, and exit with status 2; so for a disk that is full.
+    """Print a ``WorkbenchError`` to stderr, and exit with status 2.
+
+    So for a package that is not installed, and a disk that is full.
 
     With ``json`` each error is also a record on stdout.
     """
@@ -150,6 +153,11 @@ def errors_reported(json: bool = False) -> Iterator[None]:
             for each in error.errors if isinstance(error, GrammarError) else (error,):
                 line(problem_record(Problem.of(each)))
         fail(str(error))
+    except ModuleNotFoundError as error:
+        named = missing_package(error)
+        if named is error:
+            raise
+        fail(str(named))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout has closed it
         raise typer.Exit(1) from None
