@@ -287,6 +287,13 @@ def running(prompt: str) -> Act:
     )  # fmt: skip
 
 
+def reading(text: str) -> Act:
+    """Let the model read a text under the mask."""
+    return acts(
+        fill("#wb-run .reading textarea", text), click("#wb-run .reading button:not(.bare):enabled")
+    )
+
+
 STOP = click("#wb-run .halt")
 FILM = "#wb-learn .film"
 CONVERT = "#wb-grammar .convert"
@@ -311,8 +318,8 @@ CASES: Mapping[str, Case | Single] = {
     ),
     "open_example": Case(
         choose("#wb-header .pickwrap select", "JSON"),
-        choose("#wb-header .pickwrap select", "Date"),
-        "wb.state.example.title === 'Date'",
+        choose("#wb-header .pickwrap select", "Duration"),
+        "wb.state.example.title === 'Duration'",
     ),
     "about": Case(
         click("footer .about, #wb-footer .about"),
@@ -688,6 +695,14 @@ CASES: Mapping[str, Case | Single] = {
         acts(by_hand("two"), wait("wb.state.turn"), click("#wb-run .step:enabled"), wait("wb.state.steps.length === 1")),
         "wb.state.steps.length === 1 && !document.querySelector('#wb-run .step').disabled",
         before=acts(ran, by_hand("one"), wait("wb.state.turn")),
+        still="#wb-run .tokens",
+    ),
+    "read_text": Case(
+        reading("14"),
+        acts(by_hand("two"), wait("wb.state.turn"), reading("abc")),
+        "wb.state.steps.map((step) => step.token.text).join('') === 'abc'"
+        " && document.querySelector('#wb-run .outcome').textContent",
+        before=acts(ran, click("#wb-run .readbutton")),
         still="#wb-run .tokens",
     ),
     "find_tokens": Case(
