@@ -686,6 +686,8 @@ CASES: Mapping[str, Case | Single] = {
     "turn": Case(
         by_hand("one"), by_hand("two"),
         "wb.state.turn && document.querySelector('#wb-run .insp .tokenfacts table')"
+        # the short reasons of refused tokens are shown later than the tokens
+        " && document.querySelector('#wb-run .insp .cand.x .w[title]')"
         " && !document.querySelector('#wb-run .insp.waiting')",
         before=ran,
         still="#wb-run .insp",
