@@ -6,7 +6,7 @@
 import { createLatest } from "./ask.js";
 import { debounce, el } from "./dom.js";
 import { notations } from "./notations.js";
-import { chatOf, on, state } from "./state.js";
+import { chatOf, on, state, wholeOf } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
 const LONGEST = 100; // characters of a description in a prompt
@@ -32,8 +32,9 @@ function titleOf(text) {
 }
 
 /** The prompt for a grammar by what it says of itself; null while that cannot be read.
-    @param {import("./state.js").GrammarText} grammar @returns {string | null} */
-export function promptFor({ text, notation, options }) {
+    @param {any} held what holds a grammar, as an example does @returns {string | null} */
+export function promptFor(held) {
+  const { text, notation, options } = wholeOf(held);
   if (notation === "json_schema") {
     const title = titleOf(text);
     return title === null ? (text.trim() ? null : "") : title ? `${title} in JSON: ` : "JSON: ";

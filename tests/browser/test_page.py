@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from workbench.grammar.gallery import load_gallery
+
 pytestmark = pytest.mark.browser
 
 
@@ -33,6 +35,16 @@ def numbers_add_up(v: Any) -> None:
     spoken = [step for step in steps if not step["token"].get("end")]
     perplexity = 2 ** (sum(step["s"] for step in spoken) / len(spoken))
     assert f"{perplexity:.2f}" in said or str(round(perplexity)) in said.replace(",", "")
+
+
+EXAMPLES = {example.notation: name for name, example in load_gallery().items()}
+
+
+@pytest.mark.parametrize("notation", EXAMPLES)
+def test_an_example_of_each_notation_opens(visit: Any, notation: str) -> None:
+    with visit(f"?example={EXAMPLES[notation]}") as v:
+        v.page.wait_for_selector("#wb-run .go:enabled")
+        assert v.page.evaluate("wb.state.compiled.ok")
 
 
 def test_a_state_tells_what_may_follow_and_a_typed_regex_becomes_three_pictures(visit: Any) -> None:
