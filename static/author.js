@@ -2,7 +2,7 @@
    changed, and the menu that converts a grammar to another notation. */
 
 import { createLatest } from "./ask.js";
-import { createMenu, el } from "./dom.js";
+import { createMenu, el, scrollIntoColumn } from "./dom.js";
 import { notations } from "./notations.js";
 import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { addGridKeys } from "./tests.js";
@@ -301,10 +301,7 @@ export function createOutline(box, counted) {
     for (const li of box.children) li.classList.toggle("now", live.has(li.dataset.rule));
     const inner = box.querySelector(`[data-rule="${CSS.escape(now[now.length - 1] ?? "")}"]`),
       panel = box.closest(".panel");
-    if (!inner || box.parentNode.hidden || panel.contains(document.activeElement)) return;
-    const below = inner.getBoundingClientRect().bottom - panel.getBoundingClientRect().bottom,
-      above = inner.getBoundingClientRect().top - panel.getBoundingClientRect().top;
-    panel.scrollTop += below > 0 ? below + 6 : Math.min(0, above - 6);
+    if (inner && !box.parentNode.hidden && !panel.contains(document.activeElement)) scrollIntoColumn(panel, inner, 6);
   });
   return { show };
 }

@@ -184,6 +184,13 @@ export function scrollIntoRow(row, item, margin = 0) {
   row.scrollLeft += Math.min(0, place.left - seen.left - margin) + Math.max(0, place.right - seen.right + margin);
 }
 
+/** The same for what scrolls up and down. */
+export function scrollIntoColumn(column, item, margin = 0) {
+  const place = item.getBoundingClientRect(),
+    seen = column.getBoundingClientRect();
+  column.scrollTop += Math.min(0, place.top - seen.top - margin) + Math.max(0, place.bottom - seen.bottom + margin);
+}
+
 export function markChosen(box, attribute, chosen) {
   for (const button of box.querySelectorAll("button")) {
     button.setAttribute(attribute, String(button === chosen));

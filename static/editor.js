@@ -3,6 +3,7 @@
    pieces of the grammar that could read the next byte, all uses of a rule's name, and the matching bracket. */
 
 import { createCompletion } from "./completion.js";
+import { scrollIntoColumn } from "./dom.js";
 import { namesIn } from "./notations.js";
 import { createPainter, marksOf, piecesOf, unitsIn } from "./paint.js";
 import { createProblemHint } from "./problem-hint.js";
@@ -131,6 +132,11 @@ export function createEditor(box, server, changed) {
     const next = here.defines ? all[(all.indexOf(here) + 1) % all.length] : (all.find((one) => one.defines) ?? here);
     go(next.from, next.to);
     return true;
+  }
+
+  /** Scroll the line of a piece into sight, unless somebody writes. */
+  function reveal(piece) {
+    if (piece && document.activeElement !== area) scrollIntoColumn(box, painter.element(piece.from), 4);
   }
 
   // -- going somewhere ----------------------------------------------------------------------
@@ -286,12 +292,15 @@ export function createEditor(box, server, changed) {
       if (!spans.length && !reading.length) return;
       reading = piecesOf(shown, spans, "reading");
       draw();
+      reveal(reading[0]);
     },
     live(rules) {
       const next = new Set(rules);
       if ([...next].join() !== [...live].join()) {
         live = next;
         draw();
+        const inner = rules[rules.length - 1];
+        if (inner) reveal(namesIn(painter.lines, notation).find((one) => one.defines && one.word === inner));
       }
     },
     /** Select a piece of the text and bring it into sight. */

@@ -2,7 +2,7 @@
    caller passes what a selection does. On a phone, a bar with the text and the selected token. */
 
 import { sentence } from "./callout.js";
-import { el } from "./dom.js";
+import { el, scrollIntoColumn } from "./dom.js";
 import { shades } from "./measures.js";
 import { on, state } from "./state.js";
 import { glyphs, readOf, spelledText, tokenNodes } from "./tokens.js";
@@ -114,11 +114,7 @@ export function createStrip(box, doors) {
   /** Scroll the strip, never the page under a reader's eyes. */
   function reveal(token) {
     const frame = box.parentElement;
-    if (!frame || frame.scrollHeight <= frame.clientHeight) return;
-    const high = token.getBoundingClientRect(),
-      seen = frame.getBoundingClientRect();
-    if (high.top < seen.top) frame.scrollTop -= seen.top - high.top + 8;
-    else if (high.bottom > seen.bottom) frame.scrollTop += high.bottom - seen.bottom + 8;
+    if (frame && frame.scrollHeight > frame.clientHeight) scrollIntoColumn(frame, token, 8);
   }
 
   /** Colour by something else. */

@@ -52,6 +52,28 @@ def test_the_run_is_in_view_beside_grammar_and_picture(visit: Any, width: int, h
         bar_follows_the_grammar(v)
 
 
+def test_the_rule_that_reads_the_token_is_in_view(visit: Any) -> None:
+    """Also where the editor shows three lines, five tests below it."""
+    inside = """(rule) => {
+      const lines = [...document.querySelectorAll("#wb-grammar .paint .l.live")];
+      const line = lines.find((each) => each.textContent.startsWith(rule)).getBoundingClientRect();
+      const box = document.querySelector("#wb-grammar .editor").getBoundingClientRect();
+      return box.top <= line.top && line.bottom <= box.bottom;
+    }"""
+    with visit("?example=date", width=1280, height=720, folded=True) as v:
+        v.wait_run()
+        rules = v.page.evaluate("wb.state.steps.map((step) => step.rules.at(-1))")
+        assert len(set(rules)) > 2
+        for index, rule in enumerate(rules):
+            v.page.locator("#wb-run .tok").nth(index).click()
+            assert v.page.evaluate(inside, rule), rule
+        area = v.page.locator("#wb-grammar textarea.text")
+        area.focus()
+        v.page.evaluate("document.querySelector('#wb-grammar .editor').scrollTop = 0")
+        v.page.evaluate("wb.emit('live rules', ['start', 'd30'])")
+        assert not v.page.evaluate(inside, "d30"), "not under somebody's hands"
+
+
 def test_the_callout_says_why_the_preferred_token_is_forbidden(visit: Any) -> None:
     with visit("?example=person", width=1280, height=720, folded=True) as v:
         v.wait_run()
