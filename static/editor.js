@@ -290,7 +290,7 @@ export function createEditor(box, server, changed) {
     /** Pieces of the grammar that read the current token. */
     readIn(spans) {
       if (!spans.length && !reading.length) return;
-      reading = piecesOf(shown, spans, "reading");
+      reading = piecesOf(shown, spans, "read-in");
       draw();
       reveal(reading[0]);
     },

@@ -92,7 +92,7 @@ function grammar() {
     draw();
   });
   on("read in", (spans) => {
-    reading = piecesOf(about.text, spans, "reading");
+    reading = piecesOf(about.text, spans, "read-in");
     draw();
   });
   draw();

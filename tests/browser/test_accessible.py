@@ -105,7 +105,7 @@ def test_a_schema_and_its_run(visit: Any, dark: bool, width: int) -> None:
         v.page.click("#wb-run .go")
         v.page.wait_for_selector("#wb-run .meaning")
         v.page.locator("#wb-run .tok").first.click()
-        v.page.wait_for_selector("#wb-grammar .paint .reading")
+        v.page.wait_for_selector("#wb-grammar .paint .read-in")
         clean(v.page, "a run in a schema")
         v.page.click("#wb-grammar [data-section=change]")
         v.page.wait_for_selector("#wb-grammar .changes")

@@ -218,13 +218,15 @@ def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -
         seen = set()
         v.page.locator("#wb-run .tok").first.click()
         for _ in range(v.page.evaluate("wb.state.steps.length")):
-            marks = "[...document.querySelectorAll('#wb-grammar .paint .reading')]"
+            marks = "[...document.querySelectorAll('#wb-grammar .paint .read-in')]"
             seen.add(v.page.evaluate(f"{marks}.map((e) => e.textContent).join('')"))
+            displays = v.page.evaluate(f"{marks}.map((e) => getComputedStyle(e).display)")
+            assert set(displays) <= {"inline"}, "the text stays where the caret is"
             v.page.keyboard.press("ArrowRight")
         assert {"up", "bool", "by", "Literal['a', 'b']"} <= seen
         v.shot("format_read_in")
         v.type_grammar("@dataclass\nclass Point:\n    up: bool")
-        assert v.page.locator("#wb-grammar .paint .reading").count() == 0
+        assert v.page.locator("#wb-grammar .paint .read-in").count() == 0
 
 
 def test_the_schema_inside_a_tool_is_one_click_away(visit: Any) -> None:
