@@ -263,7 +263,7 @@ export function createGraph(
     const text = document.createElementNS(NS, "text");
     for (const [name, value] of Object.entries({ x, y, class: "badge", "text-anchor": "middle", "font-size": 10 }))
       text.setAttribute(name, String(value));
-    text.textContent = state;
+    text.textContent = picture.numbers?.[state] ?? state;
     svg.querySelector("g").append(text);
     lit.push([text, ""]);
   }

@@ -752,7 +752,8 @@ export interface Tree {
 /** A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
-    them, ``follow`` the machine of the run whose states are shown. */
+    them, ``numbers`` those that are shown for states in folded chains, ``follow`` the machine of
+    the run whose states are shown. */
 export interface Picture {
   ok: true;
   count: string;
@@ -761,6 +762,7 @@ export interface Picture {
   where: Record<string, string>;
   follow: string | null;
   names: Record<string, string>;
+  numbers?: Record<string, string>;
   ends: boolean;
   states: State[];
   edges: Edge[];

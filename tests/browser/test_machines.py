@@ -66,7 +66,9 @@ def press(v: Any, key: str, index: int) -> None:
     v.page.wait_for_function(ARRIVED)
 
 
-@pytest.mark.parametrize(("example", "dark"), [("answer", False), ("expression", True)])
+@pytest.mark.parametrize(
+    ("example", "dark"), [("answer", False), ("expression", True), ("date", False)]
+)
 def test_the_arrow_keys_move_the_picture(visit: Any, example: str, dark: bool) -> None:
     with visit(f"?example={example}&tab=together", dark=dark) as v:
         v.wait_run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from itertools import islice
 
@@ -141,6 +141,7 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
         "rules": _first_states(drawn, machine),
         "follow": None if own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
+        **_folded_numbers(graph, drawn.numbers),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
@@ -229,6 +230,13 @@ def _base(under: Drawn, view: View) -> Graph:
     if under.followed is PicturedMachine.RULES:
         return rules_graph(under.graph, folded=view.chains, unfolded=view.unfolded)
     return machine_graph(under.parts, view.centre, folded=view.chains, unfolded=view.unfolded)
+
+
+def _folded_numbers(graph: Graph, numbers: Mapping[str, str]) -> Record:
+    """The numbers that pictures show for the states folded into edges, where they have others."""
+    folded = (state for edge in graph.edges if edge.chains for state in edge.inside)
+    shown = {state: numbers[state] for state in folded if numbers.get(state, state) != state}
+    return {"numbers": shown} if shown else {}
 
 
 def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:

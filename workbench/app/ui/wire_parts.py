@@ -73,7 +73,8 @@ class Picture(TypedDict):
     """A machine, or a part of it, as SVG or as a table, with what can be asked of it.
 
     ``where`` has the state that shows each state, ``names`` the ids of states by what others call
-    them, ``follow`` the machine of the run whose states are shown.
+    them, ``numbers`` those that are shown for states in folded chains, ``follow`` the machine of
+    the run whose states are shown.
     """
 
     ok: Literal[True]
@@ -83,6 +84,7 @@ class Picture(TypedDict):
     where: dict[str, str]
     follow: str | None
     names: dict[str, str]
+    numbers: NotRequired[dict[str, str]]
     ends: bool
     states: list[State]
     edges: list[Edge]
