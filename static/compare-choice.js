@@ -39,8 +39,8 @@ export function createCompareChoice(find, doors) {
   // -- prompts ------------------------------------------------------------------------------------
   const WHOSE = { run: "of the workbench", example: "of the example", own: "my own" };
   const HINT = {
-    run: "The present prompt of the workbench.",
-    example: "The prompt this example came with.",
+    run: "The current prompt of the workbench.",
+    example: "The prompt of this example.",
     own: "One prompt a line; \\n is a line break.",
   };
   const escaped = (text) => text.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");

@@ -61,7 +61,7 @@ function curvesFigure(curves) {
       "figcaption",
       {},
       el("b", {}, "Total variation of all drawn texts, by the forward passes they cost."),
-      ` Texts drawn after the last number of passes: ${texts}. Simulated on the scored texts of the table.`,
+      ` Texts drawn at the right end: ${texts}. Simulated on the scored texts of the table.`,
     ),
     el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),
   );
@@ -69,11 +69,8 @@ function curvesFigure(curves) {
 
 export function createExactCard(card, doors) {
   const OWN = {
-    own: [
-      "the model's own",
-      "What the model itself gives each text among the accepted ones, over all its spellings in tokens",
-    ],
-    own_proper: ["own, proper", "The same over the tokenizer's own spelling of each text alone"],
+    own: ["the model's own", "The model's own probability of each accepted text, over all its spellings in tokens"],
+    own_proper: ["own, proper", "The same, over the tokenizer's own spelling of each text alone"],
   };
   const latest = createLatest();
 
@@ -100,7 +97,7 @@ export function createExactCard(card, doors) {
         : [
             el(
               "span",
-              { title: "Total variation: the most that the chances of any set of texts differ" },
+              { title: "Total variation: the largest difference between the two probabilities of a set of texts" },
               "TV ",
               el("b", {}, figure(column.total_variation)),
             ),
@@ -170,7 +167,7 @@ export function createExactCard(card, doors) {
         ),
       );
     const failed = Object.entries(answer.failed).map(([name, why]) =>
-      el("p", { class: "quiet small" }, el("code", {}, name), " ", why),
+      el("p", { class: "quiet small" }, el("code", {}, name), " has no column: ", why),
     );
     card.replaceChildren(
       el(
@@ -208,23 +205,24 @@ export function createExactCard(card, doors) {
             el("i", { style: "width: 70%" }),
             el("u", { style: "left: 45%" }),
           ),
-          " the bar is the method's chance, the tick the model's own. Masks chosen token by token " +
-            "renormalise at every step; so a first token many texts share is taken as often as the " +
-            "model likes it, whatever follows.",
+          " The bar is the method's probability, the tick the model's own. A mask renormalises the " +
+            "probabilities at every token and does not look ahead: a likely first token is taken even where all " +
+            "texts that continue it are unlikely.",
         ),
         el(
           "p",
           { class: "quiet small" },
           el("b", {}, "TV"),
           ", total variation: the largest difference between the probabilities that the method and the model " +
-            "alone give to a set of texts; 0 means equal distributions, 1 means distributions without a common text.",
+            "alone give to a set of texts; 0 means equal distributions, 1 means no text in common.",
         ),
         el(
           "p",
           { class: "quiet small" },
           el("b", {}, "KL"),
           ", Kullback–Leibler divergence, in nats: the mean of log (own probability / method's probability) over " +
-            "texts drawn from the model's own distribution; 0 means equal, ∞ that the method never writes one of them.",
+            "texts drawn from the model's own distribution; 0 means equal distributions, ∞ that the method never " +
+            "writes one of these texts.",
         ),
         ...failed,
       ),
@@ -263,15 +261,13 @@ export function createExactCard(card, doors) {
     const more =
       further || answer.fault
         ? null
-        : button(
-            "Look further",
-            "Of up to ten times as many texts: the model is asked about each, which takes a while",
-            () => show(comparison, true),
+        : button("Look further", "Try up to ten times as many texts: the model scores each, which takes a while", () =>
+            show(comparison, true),
           );
     note(
       `Not computed for this grammar: ${answer.why || answer.fault}`,
       more,
-      button("Try six names", "A small language, of which every method makes another distribution", doors.small),
+      button("Try six names", "A small language on which each method has a different distribution", doors.small),
     );
   }
 

@@ -69,8 +69,8 @@ function sign(found, name) {
   const there = found.instead && !found.instead.end ? glyphs(found.instead) : "end";
   const says =
     found.kind === "tokens"
-      ? `same text as ${name}, different tokens from here on: there it is ${there}`
-      : `differs from ${name} from here on: there it is ${there}`;
+      ? `same text as ${name}, different tokens from here on: it has ${there} here`
+      : `differs from ${name} from here on: it has ${there} here`;
   return el(
     "span",
     { class: `part ${found.kind}`, title: says, role: "img", "aria-label": says },
@@ -274,7 +274,7 @@ const COLUMNS = {
   valid: {
     head: "Valid",
     title:
-      "The grammar accepts the text. One cut off at the token budget is none yet; one is stuck " +
+      "Texts that the grammar accepts. A text cut off at the token budget is not one; a run is stuck " +
       "where the method allows no token",
     more: true,
     of: valid,

@@ -174,7 +174,7 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       next = now.runs[done];
     tell(
       `run ${Math.min(total, done + 1)} of ` +
-        `${total}${next ? ` · ${next.method}${now.writing ? "" : " gets ready"}` : ""} · ` +
+        `${total}${next ? ` · ${next.method}${now.writing ? "" : " is being prepared"}` : ""} · ` +
         `${formatNumber(tokens)} tokens`,
     );
     aloud.soon(`run ${Math.min(total, done + 1)} of ${total}, ${tokens} tokens`);

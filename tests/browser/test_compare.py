@@ -391,6 +391,8 @@ def test_the_distance_by_forward_passes_is_a_chart(visit: Any) -> None:
         assert set(names) == {"automaton", "asap", "cars", "particles"}
         assert v.page.locator(f"{COMPARE} .exact .curves .curve").count() == 4
         assert "forward passes" in v.page.inner_text(f"{COMPARE} .exact .curves")
+        notes = v.page.inner_text(f"{COMPARE} .exact .notes")
+        assert "asap has no column: its distribution depends on the number of" in notes
         v.shot("compare_curves")
 
 
