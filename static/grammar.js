@@ -358,8 +358,10 @@ export function mountGrammar({ element, server }) {
       const mask = await ask(server.time_mask, asked);
       phases([...state.compiled.phases, ...(mask.phases ?? [])]);
       const lint = await ask(server.lint_grammar, asked);
-      const found = lint.ok ? lint.problems : state.compiled.problems;
-      tell([...(mask.problems ?? []), ...found], { looking: false, searched: lint.searched });
+      const errors = mask.problems ?? [],
+        said = new Set(errors.map((error) => error.message));
+      const found = (lint.ok ? lint.problems : state.compiled.problems).filter((one) => !said.has(one.message));
+      tell([...errors, ...found], { looking: false, searched: lint.searched });
       emit("linted", found);
       change.ask();
     });

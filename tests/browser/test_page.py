@@ -82,6 +82,11 @@ def test_a_half_typed_regex_says_where_it_is_wrong_and_an_empty_one_is_not(visit
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert v.page.locator("#wb-grammar .problems").is_hidden()
         assert v.page.locator("#wb-grammar .paint .squig").count() == 0
+        v.type_grammar("a$b")
+        v.page.wait_for_selector("#wb-grammar .problems .row.error", state="attached")
+        said = v.page.locator("#wb-grammar .problems .said").all_text_contents()
+        messages = [text.partition(" ")[2] for text in said]
+        assert len(set(messages)) == len(messages) > 0, "no error is repeated as a warning"
         v.type_grammar("")  # no mistake
         v.page.wait_for_function("wb.state.compiled?.empty === true")
         assert v.page.locator("#wb-grammar .problems").is_hidden()
