@@ -131,19 +131,19 @@ def test_counts_hold() -> None:
 def test_a_note_says_which_arrays_are_accepted() -> None:
     (note,) = STRINGS.notes
     assert note.message == (
-        "uniqueItems accepts arrays of at most 4 items, and only if they are in different groups, "
-        "of 6, by one feature: the first, third or last character or the "
-        "length of a text, or the remainder by 7 of an integer; it refuses other arrays, "
-        "also if their items differ"
+        "uniqueItems is narrower here: arrays have at most 4 items, and one feature must put all "
+        "items into different groups (6 groups for each feature): the first, third or last character "
+        "or the length of a text, or the remainder of an integer divided by 7; other arrays are "
+        "refused, even if their items differ"
     )
     assert "enum" in note.hint
     (note,) = Grammar.from_json_schema(unique(STRING, maxItems=5)).notes
     assert "at most 4 items (maxItems is 5)" in note.message
     (note,) = Grammar.from_json_schema(unique(STRING, maxItems=3)).notes
-    assert note.message.startswith("uniqueItems accepts arrays of items that are in different")
+    assert note.message.startswith("uniqueItems is narrower here: one feature must put all items")
     keyed = {"type": "object", "properties": {"id": STRING}, "required": ["id"]}
     (note,) = Grammar.from_json_schema(unique(keyed)).notes
-    assert "or the length of the property 'id'; it refuses" in note.message
+    assert "or the length of the property 'id'; other arrays are refused" in note.message
     assert not Grammar.from_json_schema(unique({"enum": [1, 2]})).notes
 
 

@@ -382,17 +382,18 @@ def _narrower(shape: Arrays, features: list[Feature]) -> str:
     """Which arrays ``uniqueItems`` accepts if its items have too many values."""
     is_longer = shape.high is None or shape.high > MAX_ITEMS
     given = "" if shape.high is None else f" (maxItems is {shape.high})"
-    most = f"at most {MAX_ITEMS} items{given}, and only if they" if is_longer else "items that"
+    most = f"arrays have at most {MAX_ITEMS} items{given}, and " if is_longer else ""
     names = list(dict.fromkeys(feature.name for feature in features))
     places = [name for name in names if name != _LENGTH]
     listed = " or ".join([", ".join(places[:-1]), places[-1]] if len(places) > 1 else places)
     read = f"{listed} character{' or the length' * (_LENGTH in names)}"
     of = " or ".join(f"the property {one.property!r}" for one in features[:: len(names)])
     if features[0].property is None:
-        of = f"a text, or the remainder by {_MODULUS} of an integer"
+        of = f"a text, or the remainder of an integer divided by {_MODULUS}"
     return (
-        f"uniqueItems accepts arrays of {most} are in different groups, of {_CLASSES}, by one "
-        f"feature: the {read} of {of}; it refuses other arrays, also if their items differ"
+        f"uniqueItems is narrower here: {most}one feature must put all items into different groups "
+        f"({_CLASSES} groups for each feature): the {read} of {of}; other arrays are refused, "
+        "even if their items differ"
     )
 
 

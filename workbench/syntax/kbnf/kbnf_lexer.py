@@ -344,7 +344,7 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
         return with_rewrite(error, ((r"(\(\*.*)", r"\1 *)"),), mistake.place)
     what = "string" if opening[0] in "'\"" else "regex"
     if (joined := _joined(mistake)) is not None:
-        hint = "a name follows its last quote without a space: a quote is missing before it"
+        hint = "a name follows the last quote without a space: a quote is missing before it"
         return mistake.error(f"this {what} is never closed", hint, joined.span)
     hint = f"end it with {opening[1]}"
     suspect = next(
