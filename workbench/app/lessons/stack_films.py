@@ -198,8 +198,8 @@ def construction_film(network: Network) -> Film:
     for name in network.names:
         if plain := made.inside(name):
             reads = count_of(len(plain), "edge")
-            copied = "It is copied and does" if len(plain) == 1 else "They are copied and do"
-            say = f"{name} has {reads} without a call. {copied} not change the stack."
+            copied = "is copied and does" if len(plain) == 1 else "are copied and do"
+            say = f"{name}: {reads} without a call {copied} not change the stack."
             frames.append(made.frame(say, plain))
     for number, edge in enumerate(below.edges):
         if edge.pushes:
