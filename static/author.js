@@ -102,7 +102,7 @@ export const createProblemList = (box, counted) => ({
     if (inside) {
       const hint = said(
         "",
-        "this describes a tool; the schema of its arguments stands under ",
+        "this describes a tool; the schema of its arguments is under ",
         el("code", {}, inside.pointer),
       );
       hint.append(
@@ -111,10 +111,10 @@ export const createProblemList = (box, counted) => ({
           {
             type: "button",
             class: "link fix",
-            title: "Put the schema in the place of the whole text",
+            title: "Replace the whole text by this schema",
             onclick: () => emit("rewrite", { text: inside.text }),
           },
-          "take that part",
+          "use that schema",
         ),
       );
       rows.unshift(hint);
@@ -504,7 +504,7 @@ export function createChangeList(box, server, put, counted) {
     const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
     box.replaceChildren(
       head(
-        same ? "Another text, the same language" : "A shortest text each way",
+        same ? "Another text, the same language" : "The shortest text gained and lost",
         `, against the grammar ${before.name}`,
       ),
       list,

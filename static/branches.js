@@ -63,7 +63,7 @@ export function createBranches(box, doors) {
     {
       type: "button",
       class: "bare",
-      title: "A new branch at the prompt: take the tokens by hand, or step",
+      title: "A new branch at the prompt: choose each token yourself, or press Step",
       onclick: () => doors.begin(),
     },
     "+ by hand",

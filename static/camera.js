@@ -256,7 +256,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
       const hint = el(
         "p",
         { class: "wheelhint" },
-        `${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl"} and the wheel zoom; drag to move`,
+        `${/Mac/.test(navigator.platform) ? "⌘" : "Ctrl"} + wheel zooms; drag to move`,
       );
       box.append(hint);
       setTimeout(() => hint.remove(), 2200);

@@ -58,7 +58,7 @@ function rename(name, other) {
     next = cleanTitle(other);
   if (!next || !(name in held)) return "a draft needs a name";
   if (next === name) return "";
-  if (next in held) return `there is a draft named ${next}`;
+  if (next in held) return `there is already a draft named ${next}`;
   held[next] = held[name];
   delete held[name];
   if (state.ownTitle === name) nameGrammar(next);

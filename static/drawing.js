@@ -254,7 +254,7 @@ export function createDrawing(box, { server, write, more = [] }) {
     if (!selected?.state) return;
     const state = stateNamed(selected.state);
     change(marked(text, state.name, word, !state[word]));
-    say(`${state.name} is ${state[word] ? "not " : ""}${word}${state[word] ? " any more" : ""}`);
+    say(`${state.name} is ${state[word] ? "no longer " : ""}${word}`);
   }
   function remove() {
     if (!selected) return;

@@ -14,8 +14,8 @@ import { saved } from "./storage.js";
 
 const KEEP = 400; // milliseconds without a key until the answer is kept
 const CREDIT =
-  "Of the short texts that your answer or the solution accepts, the part that both accept; or, if that is less, of " +
-  "those that one of them rejects the part that both reject";
+  "The share of the short texts accepted by your answer or the solution that both accept, " +
+  "or the same share of rejected texts if it is smaller";
 const MOST_KEPT = 60; // answers in the browser
 
 /** The answers that were typed, by the key of their exercise. */

@@ -74,9 +74,9 @@ export function createTokenSearch(box, doors) {
     say(
       answer.found.length
         ? answer.more
-          ? `and ${formatNumber(answer.more)} more; type more of it`
+          ? `and ${formatNumber(answer.more)} more; type more to see fewer`
           : ""
-        : "no token of this vocabulary holds that",
+        : "no token of this vocabulary contains that",
     );
     doors.explain(found, answer.found);
   }
@@ -142,7 +142,7 @@ function list(title, kind) {
     el("h2", {}, title),
     el("span", {}),
     el("span", { class: "n", title: "The model's own probability, before the mask" }, "before"),
-    el("span", { class: "n", title: "Among what the mask allows" }, "after"),
+    el("span", { class: "n", title: "Among the tokens that the mask allows" }, "after"),
   );
   const box = el("div", { class: kind }, head, rows);
   rows.addEventListener("keydown", (event) => {
@@ -414,7 +414,7 @@ export function createInspector(box, doors = {}) {
           "button",
           {
             type: "button",
-            title: "A new branch that ends before this token: choose another token, step or go on (R)",
+            title: "A new branch that ends before this token: choose another token, or press Step or Continue (R)",
             onclick: () => doors.rewind(index),
           },
           "Rewind to here",

@@ -133,7 +133,7 @@ export function runTotals(steps, rate) {
     [
       amount(perplexity(said)),
       "perplexity",
-      "2 to the mean surprisal of the tokens, before any mask: 1 means that the model expected " +
+      "2 to the power of the mean surprisal of the tokens, before any mask: 1 means that the model expected " +
         "every token. Forced tokens are those where a single token was allowed, free tokens all others",
       forced.length && free.length ? `${amount(perplexity(free))} free · ${amount(perplexity(forced))} forced` : "",
     ],

@@ -287,7 +287,7 @@ export function createRows(box, { choose, place }) {
         body,
       ),
     );
-    if (!rows.length) scroll.append(el("p", { class: "none" }, "no row holds that"));
+    if (!rows.length) scroll.append(el("p", { class: "none" }, "no row contains that"));
     status.textContent =
       (wanted ? `${formatNumber(rows.length)} of ${formatNumber(answer.rows.length)} rows · ` : "") + answer.count;
     mark(false);
@@ -424,7 +424,7 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
       list.replaceChildren(...left.slice(0, 400).map((item) => el("li", {}, item)));
       if (left.length > 400)
         list.append(el("li", { class: "more" }, `and ${formatNumber(left.length - 400)} more; search to see them`));
-      if (!left.length) list.append(el("li", { class: "more" }, "nothing at this edge holds that"));
+      if (!left.length) list.append(el("li", { class: "more" }, "no token of this edge contains that"));
     };
     filter.addEventListener("input", fill);
     status.textContent = edge.count

@@ -60,10 +60,10 @@ export function mountTakeaway({ element, server }) {
   const GROUPS = [
     [
       "Grammar",
-      "The present text, and its tests with their expected results.",
+      "The current text and its tests with their expected results.",
       null,
       [
-        ["Grammar file", exportFiles.grammar, "The present text"],
+        ["Grammar file", exportFiles.grammar, "The current text"],
         ["Tests", exportFiles.tests, "The texts to try with what is expected of each, as JSON"],
       ],
     ],

@@ -114,7 +114,7 @@ def test_a_schema_and_its_run(visit: Any, dark: bool, width: int) -> None:
         clean(v.page, "the menu of notations")
         v.page.keyboard.press("Escape")
         v.type_grammar('{"name": "f", "parameters": {"type": "object"}}')
-        v.page.get_by_role("button", name="take that part").wait_for()
+        v.page.get_by_role("button", name="use that schema").wait_for()
         clean(v.page, "a tool around a schema")
 
 

@@ -235,10 +235,10 @@ def test_the_schema_inside_a_tool_is_one_click_away(visit: Any) -> None:
         v.wait_run()
         turn(v, "json_schema")
         v.type_grammar(f'{{"name": "weather", "parameters": {schema}}}')
-        v.page.get_by_role("button", name="take that part").click()
+        v.page.get_by_role("button", name="use that schema").click()
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert text(v) == schema
-        assert v.page.get_by_role("button", name="take that part").count() == 0
+        assert v.page.get_by_role("button", name="use that schema").count() == 0
 
 
 #   notation, text, a name, how often it is marked, the line F12 leads to from its last use
