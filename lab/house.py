@@ -34,7 +34,7 @@ from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.runs import run_lines
 from workbench.automata.graphs import cyclic_components
 from workbench.base import cached_property
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 
 _ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = _ROOT / "workbench"

@@ -25,13 +25,14 @@ from workbench.app.ui.takeaway import take_code
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS, Method
-from workbench.constraint.protocol import TokenMask, pack
+from workbench.constraint.masks import TokenMask, pack
 from workbench.decoding.contenders import contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, ParsedGrammar
 from workbench.syntax.grammar_tree import Choice, GrammarTree, Literal, Rule
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 @pytest.fixture

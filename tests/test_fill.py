@@ -11,11 +11,11 @@ from functools import cache
 import pytest
 
 import workbench as wb
-from workbench.grammar.export.regular import write_machine, write_subsets
+from workbench.grammar.export.machine_text_export import write_machine, write_subsets
 from workbench.grammar.export.writers import standalone
 from workbench.grammar.gallery import load_gallery
 from workbench.pushdown import quotients
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 #: Grammars with recursion of all kinds, ambiguity, empty texts and counts: notation, text, letters,
 #: and the most letters of the texts that are compared.

@@ -6,7 +6,8 @@ import pytest
 
 from workbench import Grammar, WorkbenchError
 from workbench.analysis.advice import tree_advice
-from workbench.base.errors import Problem, SourceError, nearest, suggestion
+from workbench.base.diagnostics import Problem, nearest, suggestion
+from workbench.base.errors import SourceError
 
 #: Notation, a text with one mistake, and the text after its fix.
 ERRORS = [

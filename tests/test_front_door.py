@@ -16,7 +16,7 @@ import workbench as wb
 from workbench.app.cli.main import app
 from workbench.base.resources import BUILTIN_MODEL
 from workbench.decoding.model import ToyModel
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 needs_model = pytest.mark.skipif(

@@ -17,7 +17,7 @@ from workbench.base.errors import LimitError, ParseError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compiled
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 #: Seconds that a stage may take past the time limit before its next check, on a slow machine and
 #: with kernels compiled meanwhile: far from a hang, which these tests look for.

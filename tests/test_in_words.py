@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.analysis import in_words
+from workbench.analysis import in_words, types_in_words
 from workbench.grammar.gallery import load_gallery
 from workbench.schema.references import ANNOTATIONS, UNNAMED
 from workbench.syntax.regex.tree import LookKind
@@ -89,16 +89,16 @@ SCHEMAS = [
 
 @pytest.mark.parametrize(("schema", "words"), SCHEMAS)
 def test_schemas(schema: str, words: str) -> None:
-    assert str(in_words.of_schema(wb.Grammar.from_json_schema(schema).source)) == words
+    assert str(types_in_words.of_schema(wb.Grammar.from_json_schema(schema).source)) == words
 
 
 def test_every_keyword_has_words() -> None:
     described = {
-        *in_words.PHRASES,
-        *in_words.SCHEMAS,
-        *in_words.LISTS,
-        *in_words.MAPS,
-        *in_words.TOGETHER,
+        *types_in_words.PHRASES,
+        *types_in_words.SCHEMAS,
+        *types_in_words.LISTS,
+        *types_in_words.MAPS,
+        *types_in_words.TOGETHER,
     }
     assert not UNNAMED.keywords - described
     assert described - UNNAMED.keywords <= ANNOTATIONS
@@ -160,8 +160,6 @@ def test_gallery(name: str) -> None:
 
 
 def test_every_assertion_has_words() -> None:
-    from workbench.analysis import in_words
-
     assert set(LookKind) == {*in_words._LOOKS, *in_words._POSITIONS}
 
 

@@ -17,7 +17,7 @@ import pytest
 import workbench as wb
 from workbench.app import notebook
 from workbench.drawing import render
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOK = ROOT / "docs" / "notebook.ipynb"

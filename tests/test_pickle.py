@@ -13,7 +13,8 @@ import pytest
 
 import workbench as wb
 from workbench.constraint.compile import METHODS
-from workbench.vocabulary.vocabulary import Tokenizer, all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
+from workbench.vocabulary.vocabulary import Tokenizer
 
 
 @dataclass

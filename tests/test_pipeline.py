@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from workbench.app.pipeline import Pipeline, _Slot, compile_text, held_bytes
-from workbench.base.errors import EndedError, LimitError, Problem, SourceError, WorkbenchError
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import EndedError, LimitError, SourceError, WorkbenchError
 from workbench.base.limits import Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import count_of

@@ -14,7 +14,7 @@ from workbench.audits.findings import Status
 from workbench.base.resources import GRAMMARS
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import METHODS
-from workbench.vocabulary.vocabulary import all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
 
 #: The most characters of a repr: two lines of a terminal.
 MOST = 160

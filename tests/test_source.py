@@ -10,7 +10,8 @@ from dataclasses import FrozenInstanceError, dataclass, replace
 
 import pytest
 
-from workbench.base.errors import BuildError, LimitError, WorkbenchError, finite
+from workbench.base.diagnostics import finite
+from workbench.base.errors import BuildError, LimitError, WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span, quick_init, replaced
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.advice import lint
-from workbench.analysis.lint_checks import TokenCoverage
+from workbench.analysis.missing_characters import TokenCoverage
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 

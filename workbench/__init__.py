@@ -26,36 +26,32 @@ if TYPE_CHECKING:
     from workbench.analysis.difference import Difference, equivalent
     from workbench.analysis.exercise import Exercise, Graded, GrammarText
     from workbench.analysis.explain import Explanation, explain, explain_id
-    from workbench.analysis.in_words import Wording, in_words
+    from workbench.analysis.in_words import in_words
     from workbench.analysis.parse_trees import ParseNode, ParseTrees, parse_trees
     from workbench.analysis.problems import problems
     from workbench.analysis.random_texts import samples
+    from workbench.analysis.sentences import Wording
     from workbench.app.exercises.exercise_reader import load_exercise
     from workbench.app.notebook import Shown, replay, show
     from workbench.audits.auditor import audit
     from workbench.audits.findings import Audit
+    from workbench.base.diagnostics import Advice, Problem
     from workbench.base.errors import (
-        Advice,
         BuildError,
         LimitError,
         ModelError,
         ParseError,
-        Problem,
         TokenNotAllowed,
         VocabularyError,
         WorkbenchError,
     )
     from workbench.base.limits import Limits
-    from workbench.constraint.combined import Intersection, Monitored
+    from workbench.constraint.combined import Intersection
     from workbench.constraint.compile import compile
     from workbench.constraint.mask_answers import Reason, label_reason
-    from workbench.constraint.protocol import (
-        Constraint,
-        HasStateKeys,
-        ReadsLabels,
-        StepsByBytes,
-        TokenMask,
-    )
+    from workbench.constraint.masks import TokenMask
+    from workbench.constraint.monitored import Monitored
+    from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
     from workbench.constraint.reasoning import Reasoning
     from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.adaptive_sampling import Asap, Cars
@@ -69,7 +65,9 @@ if TYPE_CHECKING:
     )
     from workbench.decoding.generate import Generation, generate, generate_batch
     from workbench.decoding.kbnf_engine import Advance, Engine
+    from workbench.decoding.logits_processor import LogitsProcessor
     from workbench.decoding.model import ChatModel, LanguageModel, Message, Session
+    from workbench.decoding.opportunistic_masking import OpportunisticMasking
     from workbench.decoding.particles import Awrs, Particles, Population
     from workbench.decoding.reading import Reading, read_text
     from workbench.decoding.retokenize import Healed, heal, infilling_prompt
@@ -79,12 +77,11 @@ if TYPE_CHECKING:
         CoupledSpeculation,
         DraftSpeculation,
         ForcedProposer,
-        OpportunisticMasking,
     )
     from workbench.decoding.strategy import JumpForward, Proposer, Speculation, Strategy
     from workbench.decoding.template import Template
     from workbench.decoding.trace import Step, StopReason, Trace
-    from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel, load_model
+    from workbench.decoding.transformers_model import TransformersModel, load_model
     from workbench.drawing.drawable import Drawn, draw
     from workbench.grammar.export.registry import export
     from workbench.grammar.fill import fill
@@ -121,24 +118,24 @@ _HOMES = {
     "Shown": "app.notebook",
     "replay": "app.notebook",
     "show": "app.notebook",
-    "Wording": "analysis.in_words",
+    "Wording": "analysis.sentences",
     "load_exercise": "app.exercises.exercise_reader",
     "BuildError": "base.errors",
     "LimitError": "base.errors",
     "ModelError": "base.errors",
     "ParseError": "base.errors",
-    "Problem": "base.errors",
+    "Problem": "base.diagnostics",
     "TokenNotAllowed": "base.errors",
     "VocabularyError": "base.errors",
     "WorkbenchError": "base.errors",
     "Limits": "base.limits",
-    "Advice": "base.errors",
+    "Advice": "base.diagnostics",
     "Intersection": "constraint.combined",
     "compile": "constraint.compile",
     "Reason": "constraint.mask_answers",
     "label_reason": "constraint.mask_answers",
-    "TokenMask": "constraint.protocol",
-    "Monitored": "constraint.combined",
+    "TokenMask": "constraint.masks",
+    "Monitored": "constraint.monitored",
     "Constraint": "constraint.protocol",
     "HasStateKeys": "constraint.protocol",
     "ReadsLabels": "constraint.protocol",
@@ -160,12 +157,12 @@ _HOMES = {
     "read_text": "decoding.reading",
     "Advance": "decoding.kbnf_engine",
     "Engine": "decoding.kbnf_engine",
-    "LogitsProcessor": "decoding.transformers_model",
+    "LogitsProcessor": "decoding.logits_processor",
     "ChatModel": "decoding.model",
     "LanguageModel": "decoding.model",
     "Message": "decoding.model",
     "Session": "decoding.model",
-    "OpportunisticMasking": "decoding.speculative",
+    "OpportunisticMasking": "decoding.opportunistic_masking",
     "Awrs": "decoding.particles",
     "Particles": "decoding.particles",
     "Population": "decoding.particles",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile
 from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.decoding.generate import Generation, generate, generate_batch

@@ -41,7 +41,7 @@ from lab.bench.measurements import (
 )
 from lab.bench.peers.registry import ENGINES, OURS
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import figure, format_table
+from workbench.base.text_tables import figure, format_table
 from workbench.engines.answering import ONE_THREAD
 from workbench.engines.case import Case
 from workbench.engines.peer import Peer, greedy_tokens

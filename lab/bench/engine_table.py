@@ -24,15 +24,16 @@ from lab.bench.peers.registry import ENGINES as LIBRARIES
 from workbench.app.lessons.lesson_reader import lesson
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile
-from workbench.constraint.mask_answers import MaskComparison, compare_masks
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.mask_comparison import MaskComparison, compare_masks
+from workbench.constraint.masks import TokenMask
 from workbench.engines.case import Case
 from workbench.engines.peer import greedy_tokens
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: Where the page is, in a checkout.
 PAGE = Path(__file__).parents[2] / "docs" / "engines.md"

@@ -19,7 +19,7 @@ import numpy as np
 
 from workbench.base.dfa import Dfa
 from workbench.base.limits import Limits
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.methods.proper.boundaries import after_prompt
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint

@@ -22,7 +22,7 @@ from pathlib import Path
 import httpx
 
 from lab.bench.visitors import generate_settings
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 
 _ROOT = Path(__file__).resolve().parents[2]
 

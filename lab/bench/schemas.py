@@ -14,7 +14,7 @@ from lab.bench.measurements import median, percentile_99
 from lab.bench.peers.registry import ENGINES, OURS
 from lab.bench.schema_worker import SchemaRecord, Tally
 from workbench.audits.instances import rows_of
-from workbench.base.visible_text import figure, format_table
+from workbench.base.text_tables import figure, format_table
 from workbench.engines.answering import AnsweringProcess, EngineLostError
 from workbench.grammar.notations import Notation
 from workbench.tasks.task import Outcome, Record, Result, Task, Work

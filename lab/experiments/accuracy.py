@@ -30,9 +30,9 @@ from lab.experiments.workloads import (
     questions,
 )
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender, all_contenders
-from workbench.decoding.trace import Surprisal
+from workbench.decoding.measures import Surprisal
 from workbench.grammar.grammar import Grammar
 
 _SETS = {"word_problems": "made-up problems", "gsm8k": "GSM8K, test questions"}

@@ -16,13 +16,14 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from workbench.base.errors import WorkbenchError, finite
+from workbench.base.diagnostics import finite
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.decoding.compare import Run, RunEnded, RunFailed, run_events
 from workbench.decoding.contenders import PreparedContender
+from workbench.decoding.measures import Measures
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Measures
 from workbench.grammar.grammar import Grammar
 from workbench.tasks.task import Outcome
 

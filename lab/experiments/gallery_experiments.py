@@ -31,7 +31,7 @@ from lab.experiments.workloads import (
     sizes_and_failures,
 )
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.constraint.within_budget import WithinBudget, engine_of, token_distances

@@ -29,7 +29,8 @@ from lab.experiments.workloads import (
     asked,
 )
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table, visible
+from workbench.base.text_tables import format_table
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.contenders import UNCONSTRAINED, Contender, all_contenders
 from workbench.decoding.exact_distribution import (
@@ -39,9 +40,9 @@ from workbench.decoding.exact_distribution import (
     search_spellings,
     try_outputs,
 )
+from workbench.decoding.measures import Surprisal
 from workbench.decoding.retokenize import retokenized_perplexity
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Surprisal
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: One method for each different mask; strategies change no text.

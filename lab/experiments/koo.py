@@ -25,7 +25,7 @@ from lab.experiments.experiment import (
 )
 from lab.experiments.throughput import times_ms
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import figure, format_table
+from workbench.base.text_tables import figure, format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import Contender, all_contenders
@@ -38,7 +38,8 @@ from workbench.decoding.exact_distribution import (
     token_tree,
 )
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The paper's five constraints, by the benchmark's names, with its two speed-ups.
 _PAPER = {

@@ -24,7 +24,7 @@ from lab.experiments.experiment import (
     check_running,
 )
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.distance_curves import CHECKPOINTS, REPETITIONS, distance_curves

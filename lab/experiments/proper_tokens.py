@@ -29,12 +29,13 @@ from lab.experiments.experiment import (
 from lab.experiments.throughput import times_ms
 from lab.training.corpus.sums import as_prose, problems
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import figure, format_table, visible
+from workbench.base.text_tables import figure, format_table
+from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import exact_comparison
+from workbench.decoding.measures import canonical_spelling
 from workbench.decoding.retokenize import perplexity_of
-from workbench.decoding.trace import canonical_spelling
 from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe, build_tables

@@ -23,7 +23,7 @@ from lab.experiments.experiment import (
 )
 from lab.experiments.workloads import TASKS, Task
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
@@ -35,11 +35,11 @@ from workbench.decoding.contenders import (
     all_contenders,
     warm_up,
 )
+from workbench.decoding.measures import Measures
 from workbench.decoding.model import CountModel, LanguageModel, context_of
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import Speculation, Strategy
-from workbench.decoding.trace import Measures
 from workbench.grammar.grammar import Grammar
 
 #: DOMINO §4.3: at most this number of tokens, at temperature 1; ``Size.tokens`` may be fewer.

@@ -31,7 +31,7 @@ from lab.experiments.experiment import (
 )
 from lab.experiments.workloads import Answer, Asked, asked, tried_answers
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders
 from workbench.grammar.tool_calls import STYLES, Tool, ToolCall, tool_calls
 from workbench.vocabulary.vocabulary import TokenId

@@ -23,9 +23,10 @@ from workbench.base.cached_property import cached_property
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.contenders import UNCONSTRAINED, PreparedContender
 from workbench.decoding.generate import Generation, generate_batch
+from workbench.decoding.measures import Surprisal
 from workbench.decoding.model import LanguageModel, Logits, Message, Prompt, Session, context_of
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Step, StopReason, Surprisal, Trace
+from workbench.decoding.trace import Step, StopReason, Trace
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId

@@ -33,7 +33,7 @@ from lab.training.loop import (
     parameters,
     steps,
 )
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.decoding.checkpoint import cache_argument
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.automata.machines import machine
-from workbench.automata.code_points import character_edges, describe, expected, in_brief
+from workbench.automata.class_descriptions import describe, expected, in_brief
+from workbench.automata.code_points import character_edges
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, union
 from workbench.syntax.regex.unicode_sets import python_class
 

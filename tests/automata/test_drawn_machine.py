@@ -17,7 +17,8 @@ from workbench.automata.drawn_machine import (
     state_sets,
 )
 from workbench.base.dfa import DEAD
-from workbench.base.errors import AdvisedBuildError, LimitError
+from workbench.base.diagnostics import AdvisedBuildError
+from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Source
 from workbench.grammar.export.registry import export

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.automata.thompson import suffix_automaton
+from workbench.automata.substrings import suffix_automaton
 
 TEXTS = st.lists(st.integers(0, 3), max_size=24) | st.lists(st.integers(0, 40_000), max_size=24)
 

@@ -14,7 +14,7 @@ from workbench.engines.case import Case, grammar_of
 from workbench.engines.peer import greedy_tokens
 from workbench.engines.peers import lark_of
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 ALL = [*CASES.values()]
 BYTES = all_bytes()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lab.bench.measurements import Masks, compared
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = Vocabulary((b"a", b"b", b"ab", b"<end>"), end=3)

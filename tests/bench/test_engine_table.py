@@ -14,7 +14,7 @@ from lab.bench.engine_table import (
     claims,
     measured,
 )
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.engines.peer import greedy_tokens
 from workbench.grammar.grammar import Grammar
 

@@ -20,7 +20,7 @@ from lab.bench.measurements import (
 from lab.bench.peers.ours import Ours
 from workbench.engines.case import Case
 from workbench.engines.peer import Compiled, Peer, Walker, greedy_tokens
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 BYTES = all_bytes()
 NAME = "workbench", "0"

@@ -11,7 +11,7 @@ from lab.bench.peers.ours import Ours
 from lab.bench.peers.registry import ENGINES, OURS, Entry, chosen_engines
 from workbench.base.errors import WorkbenchError
 from workbench.engines.peer import greedy_tokens
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 BYTES = all_bytes()
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.grammar.gallery import load_gallery
+from workbench.grammar.notations import Notation
 
 pytestmark = pytest.mark.browser
 
@@ -41,7 +42,7 @@ EXAMPLES = {example.notation: name for name, example in load_gallery().items()}
 
 
 @pytest.mark.parametrize("notation", EXAMPLES)
-def test_an_example_of_each_notation_opens(visit: Any, notation: str) -> None:
+def test_an_example_of_each_notation_opens(visit: Any, notation: Notation) -> None:
     with visit(f"?example={EXAMPLES[notation]}") as v:
         v.page.wait_for_selector("#wb-run .go:enabled")
         assert v.page.evaluate("wb.state.compiled.ok")

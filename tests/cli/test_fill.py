@@ -11,7 +11,7 @@ import workbench as wb
 from workbench.app.cli.main import app
 from workbench.base.resources import BUILTIN_MODEL
 from workbench.decoding.model import ToyModel
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 needs_model = pytest.mark.skipif(
     not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"

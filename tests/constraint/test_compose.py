@@ -13,7 +13,7 @@ from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.constraint.engine.compose_kernel import EDGE, LOOP, RANGE, RANGE_END
-from workbench.constraint.engine.trie_walk import SelfLoopCache
+from workbench.constraint.engine.self_loops import SelfLoopCache
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

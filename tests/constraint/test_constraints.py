@@ -13,7 +13,8 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import METHODS, MethodOptions, compile
 from workbench.constraint.engine.automaton import StackConstraint, automaton
 from workbench.constraint.engine.compose import compose
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
 from workbench.constraint.within_budget import token_distances
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -16,7 +16,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, JumpForward
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Trace
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 LISTING = """{{
     "id": {gen('id', regex='[1-9][0-9]*')},

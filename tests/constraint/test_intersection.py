@@ -16,7 +16,7 @@ from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint, automaton
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
 
 WORDS = toy(["a", "b", "c", "ab", "bc", "abc", "aa", "é", "0", "1"])
 

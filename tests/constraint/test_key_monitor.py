@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from workbench.constraint.combined import Monitored
+from workbench.constraint.monitored import Monitored
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.monitors.json_keys import KeyMonitor
 from workbench.grammar.monitors.monitor import monitors_of

@@ -18,7 +18,7 @@ from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Bytes
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 AB = toy([b"a", b"b", b"ab", b"\n", b"(", b")", b"((", b"a\n", b"\xfc", b"\xf9", b"x\xff"])
 

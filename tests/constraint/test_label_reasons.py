@@ -8,7 +8,7 @@ from workbench.analysis.explain import explain_id
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.mask_answers import label_reason
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy(["*", " ", "* ", "a", " a", "\n", "do", "ne", "un", "x\n"])
 BULLET = r"\* (?P<PARAGRAPH_TOKEN>)+\n"

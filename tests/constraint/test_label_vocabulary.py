@@ -13,8 +13,9 @@ from workbench.base.errors import VocabularyError
 from workbench.constraint.compile import compile
 from workbench.constraint.labels import label_vocabulary
 from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.toy_vocabularies import toy
 from workbench.vocabulary.trie import Trie
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def test_error_when_a_vocabulary_has_no_image() -> None:

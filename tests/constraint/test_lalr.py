@@ -16,7 +16,8 @@ from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Koo, Liu & He 2024, Appendix A: two calls, each spelt in two ways, with the model's scores.
 KOO_SCORES = {

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.constraint.protocol import _MAX_RECENT_BYTES, TokenMask
+from workbench.constraint.masks import _MAX_RECENT_BYTES, TokenMask
 
 SIZES = st.integers(1, 200)
 

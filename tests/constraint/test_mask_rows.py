@@ -16,8 +16,9 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import TableMachine, automaton
 from workbench.constraint.engine.mask_rows import MaskRows
-from workbench.constraint.engine.trie_walk import SelfLoopCache, Words
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.engine.self_loops import SelfLoopCache
+from workbench.constraint.engine.trie_walk import Words
+from workbench.constraint.masks import TokenMask
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner

@@ -9,7 +9,7 @@ import pytest
 import workbench as wb
 from workbench.base.errors import VocabularyError
 from workbench.constraint.protocol import Constraint, State
-from workbench.grammar.label_encoding import over_bytes
+from workbench.grammar.label_bytes import over_bytes
 
 #: There is no ``b``, no line feed, and no è, whose last byte is missing.
 HELD = b'ac"()' + "é".encode()

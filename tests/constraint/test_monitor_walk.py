@@ -12,8 +12,8 @@ import pytest
 
 import workbench as wb
 from workbench.base.limits import Limits
-from workbench.constraint import combined
-from workbench.constraint.combined import Monitored
+from workbench.constraint import monitored
+from workbench.constraint.monitored import Monitored
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.monitors.json_keys import KeyMonitor
 from workbench.grammar.monitors.monitor import MONITORS, ReadsNames
@@ -151,7 +151,7 @@ def test_a_walk_with_too_many_pairs_leaves_the_mask_to_single_tokens(
     constraint, plain = joined(OPEN, "keys"), joined(OPEN, "keys")
     state = constraint.step_bytes(constraint.initial, b'{"name":"x","')
     walked = constraint.mask(state)
-    monkeypatch.setattr(combined, "_MAX_PAIRS", 3)
+    monkeypatch.setattr(monitored, "_MAX_PAIRS", 3)
     assert plain.mask(state) == walked
 
 

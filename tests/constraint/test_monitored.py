@@ -14,12 +14,12 @@ import pytest
 import workbench as wb
 from tests.oracles.meaning_oracle import in_scope, well_typed
 from workbench.base.limits import Limits
-from workbench.constraint.combined import Monitored
+from workbench.constraint.monitored import Monitored
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.monitors.monitor import MONITORS, monitors_of
 from workbench.grammar.monitors.scopes import LIBRARY, ScopeMonitor
 from workbench.grammar.monitors.well_typed import TypeMonitor
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 TYPED = wb.Grammar.from_kbnf(load_gallery()["typed"].text)
 C = wb.Grammar.from_kbnf(load_gallery()["domino_c"].text)

@@ -17,13 +17,15 @@ from workbench.base.errors import (
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import CheckerName, TokenTests, compile
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.methods.grammar_recognisers import ChartRecogniser, StackRecogniser
+from workbench.constraint.methods.gcd_recogniser import ChartRecogniser
+from workbench.constraint.methods.grammar_recognisers import StackRecogniser
 from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
 from workbench.constraint.methods.recogniser import MachineRecogniser, characters_from, read
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, named_toy, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, named_toy, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 EVERY_BYTE = [bytes((byte,)) for byte in range(256)]
 JSON_WORDS = toy(

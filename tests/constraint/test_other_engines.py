@@ -15,12 +15,14 @@ from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, 
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.methods.adaptive_cache import AdaptiveCacheConstraint, Storage
-from workbench.constraint.methods.closed_forms import Pre3Constraint, PrefixMachine
 from workbench.constraint.methods.lexeme_earley import LexemeConstraint
-from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint, SynCodeConstraint
+from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint
+from workbench.constraint.methods.pre3 import Pre3Constraint, PrefixMachine
+from workbench.constraint.methods.syncode import SynCodeConstraint
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The grammar and the vocabulary of the lesson "Other engines, opened".
 LISTS = Grammar.from_kbnf(

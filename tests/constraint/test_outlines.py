@@ -28,7 +28,8 @@ from workbench.pushdown.build import build
 from workbench.syntax.grammar_tree import GrammarTree, Literal, Rule
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Bytes
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 LETTERS = toy(["a", "b", "c", "ab", "bc", "ca", "aab", "0", "1", "10", "a0", "é", "ü", "aé", "éü"])
 

@@ -13,7 +13,8 @@ from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = toy(["a", "b", "aa", "ab", "aabb", "(", ")", "()", "é", "éa", b"\xc3", b"\xa9", "d", "bc"])
 

@@ -25,7 +25,7 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.strategy import Strategy
 from workbench.grammar.gallery import load_gallery
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
 
 #: Tokens over the letters of the random grammars; several of them end or begin rules inside.
 WORDS = toy(["a", "b", "c", "ab", "ba", "cc", "abc", "bab", "aab"])

@@ -18,7 +18,8 @@ from tests.decoding.conditional_world import (
 )
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling, SamplingError

@@ -22,16 +22,10 @@ from tests.decoding.tiny import PADDING, write_tokenizer
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError, WorkbenchError
 from workbench.decoding import transformers_session
-from workbench.decoding.generate import (
-    Call,
-    Generation,
-    PassQueue,
-    generate,
-    generate_batch,
-    run_together,
-)
+from workbench.decoding.generate import Generation, generate, generate_batch
 from workbench.decoding.model import ForwardPass, LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
+from workbench.decoding.shared_passes import Call, PassQueue, run_together
 from workbench.decoding.speculative import ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation
 from workbench.decoding.trace import StopReason

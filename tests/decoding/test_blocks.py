@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.constraint.protocol import State
 from workbench.decoding.sampling import log_softmax
-from workbench.vocabulary.vocabulary import TokenId, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId
 
 TOKENS = toy(["a", "b", "(", ")", "ab", "()"])
 END = TOKENS.end or 0

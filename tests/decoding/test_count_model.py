@@ -12,7 +12,7 @@ from workbench.base.errors import ModelError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import CountModel, LanguageModel, ToyModel
 from workbench.decoding.speculative import DraftSpeculation
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy("abc")
 TOY = ToyModel(WORDS)

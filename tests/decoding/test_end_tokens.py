@@ -28,19 +28,17 @@ from workbench.decoding.exact_distribution import (
     search_spellings,
     token_tree,
 )
+from workbench.decoding.forced_suffix import forced_suffix
 from workbench.decoding.generate import Generation, generate
+from workbench.decoding.logits_processor import LogitsProcessor
+from workbench.decoding.measures import is_proper
 from workbench.decoding.model import LanguageModel, Logits, StatelessSession, ToyModel
+from workbench.decoding.opportunistic_masking import OpportunisticMasking, Picard
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import (
-    CountProposer,
-    CoupledSpeculation,
-    DraftSpeculation,
-    OpportunisticMasking,
-    Picard,
-)
-from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy, forced_suffix
-from workbench.decoding.trace import Step, StopReason, is_proper
-from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel
+from workbench.decoding.speculative import CountProposer, CoupledSpeculation, DraftSpeculation
+from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
+from workbench.decoding.trace import Step, StopReason
+from workbench.decoding.transformers_model import TransformersModel
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 TEXT = (b"a", b"b", b"c", b"ab", b"bc", b"abc")

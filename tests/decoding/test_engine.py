@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError, WorkbenchError
 from workbench.decoding.kbnf_engine import Advance, Engine
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 DATA = Path(__file__).parent.parent / "data" / "kbnf_cases.json.gz"
 CASES: list[dict[str, Any]] = json.loads(gzip.decompress(DATA.read_bytes()))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint
-from workbench.decoding.strategy import forced_suffix
-from workbench.vocabulary.vocabulary import toy
+from workbench.decoding.forced_suffix import forced_suffix
+from workbench.vocabulary.toy_vocabularies import toy
 
 TEXTS = st.frozensets(
     st.text(st.sampled_from("ab"), max_size=6).map(str.encode), min_size=1, max_size=4

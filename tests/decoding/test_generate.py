@@ -18,7 +18,8 @@ from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import JumpForward
 from workbench.decoding.trace import StopReason, perplexity
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 LETTERS = toy("abcd")  # end is 4
 USUAL = [math.log(p) for p in (0.1, 0.2, 0.3, 0.25, 0.15)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 VOCABULARY = toy(["a", "b", "c", "ab", "bc", "aa", "abc", "é", b"\xc3", b"\xa9", "é", "ca"])
 

@@ -9,7 +9,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.retokenize import heal, with_prefix
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = toy(["the", " ", "re", "reply", "ply", "p", "l", "y", "s", "é", b"\xc3", b"\xa9"])
 MODEL = ToyModel(WORDS, sample="the reply")

@@ -13,14 +13,17 @@ import workbench as wb
 from workbench.constraint.labels import Labelled, read_by
 from workbench.constraint.protocol import state_key
 from workbench.decoding.generate import Generation, generate
+from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.model import ToyModel
+from workbench.decoding.opportunistic_masking import OpportunisticMasking
 from workbench.decoding.retokenize import heal
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import CoupledSpeculation, ForcedProposer, OpportunisticMasking
+from workbench.decoding.speculative import CoupledSpeculation, ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
-from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel
+from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.label_encoding import encode_labels
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 VOCABULARY = toy(["a", "b", "\n", "* ", "*", " ", "\n* ", "ab", "b\na", "Sum", ":", "Sum:"])
 PATTERNS = [

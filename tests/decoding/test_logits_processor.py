@@ -10,10 +10,11 @@ import torch
 
 from tests.decoding.worlds import FiniteConstraint
 from workbench.base.errors import ModelError
-from workbench.decoding import transformers_model
+from workbench.decoding import logits_processor
 from workbench.decoding.generate import generate
-from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel
-from workbench.vocabulary.vocabulary import toy
+from workbench.decoding.logits_processor import LogitsProcessor
+from workbench.decoding.transformers_model import TransformersModel
+from workbench.vocabulary.toy_vocabularies import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', b"one", b"one two", "{ü€}".encode()]
 
@@ -133,7 +134,7 @@ def test_masks_are_cached_and_the_oldest_evicted(monkeypatch: pytest.MonkeyPatch
     for row in ([[5]], [[5, 0]], [[5, 0, 0]], [[5, 0]]):
         processor(torch.tensor(row), torch.zeros(1, 3))
     assert len(processor._ceilings._cached) == 3
-    monkeypatch.setattr(transformers_model, "_MAX_CACHE_BYTES", 4 * 3)
+    monkeypatch.setattr(logits_processor, "_MAX_CACHE_BYTES", 4 * 3)
     processor(torch.tensor([[5, 0, 0, 0]]), torch.zeros(1, 3))
     assert len(processor._ceilings._cached) == 2
     again = processor(torch.tensor([[5, 0]]), torch.zeros(1, 3))

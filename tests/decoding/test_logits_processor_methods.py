@@ -12,7 +12,8 @@ import torch
 from tests.decoding.tiny import write_model
 from workbench.constraint.compile import METHODS, compile
 from workbench.decoding.generate import generate
-from workbench.decoding.transformers_model import LogitsProcessor, TransformersModel
+from workbench.decoding.logits_processor import LogitsProcessor
+from workbench.decoding.transformers_model import TransformersModel
 from workbench.grammar.grammar import Grammar
 
 GRAMMAR = Grammar.from_kbnf(

@@ -7,13 +7,15 @@ import math
 import pytest
 
 from tests.decoding.worlds import FiniteConstraint, TableModel
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import LanguageModel
+from workbench.decoding.opportunistic_masking import LazyMask, OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import LazyMask, OpportunisticMasking
 from workbench.decoding.trace import StopReason, Trace
-from workbench.vocabulary.vocabulary import TokenId, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId
 
 LETTERS = toy("abcd")  # end is 4
 USUAL = [math.log(p) for p in (0.1, 0.2, 0.3, 0.25, 0.15)]

@@ -11,10 +11,10 @@ from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import compile
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
+from workbench.decoding.opportunistic_masking import Picard, allowed_of_likeliest
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import Picard, allowed_of_likeliest
 from workbench.decoding.trace import StopReason
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 VOCABULARY = toy(["a", "b", "c", "d"])
 #: d is wanted most, then c, b, a, the end.

@@ -4,7 +4,7 @@ import pytest
 
 from workbench.decoding.model import ToyModel
 from workbench.decoding.retokenize import first_improper
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 #: The toy model reads the longest token at each place, so that is how it would spell a text.
 MODEL = ToyModel(toy(["a", "b", "ab", "abc", "c", " "]))

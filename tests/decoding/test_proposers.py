@@ -17,7 +17,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, ForcedProposer
 from workbench.decoding.strategy import PLAIN, Proposer, Speculation, Strategy
 from workbench.decoding.trace import Trace
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy(["a", "b", "(", ")", "ab", "((", "))", ", ", ","])
 NESTED = "start ::= '(' item (', ' item)* ')'; item ::= start | 'a' | 'b' | 'ab';"

@@ -13,7 +13,7 @@ from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.reading import read_text, tokens_after
 from workbench.decoding.sampling import Sampling
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy(["a", "b", "ab", "c", "x"])
 END = WORDS.end

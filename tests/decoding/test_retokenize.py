@@ -15,7 +15,8 @@ from workbench.base.errors import VocabularyError
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.retokenize import perplexity_of, retokenized, retokenized_perplexity
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 WORDS = toy(["a", "b", "ab", "ba", "abc", "c", "é", b"\xc3", b"\xa9", "a", "bé"])
 

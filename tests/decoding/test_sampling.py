@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.decoding.sampling import Sampling, SamplingError, log_softmax, log_sum
 from workbench.decoding.stages import likeliest
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.decoding.model import Logits, SessionPool, StatelessSession, ToyModel, common_prefix
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 
 class Session:

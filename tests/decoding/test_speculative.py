@@ -13,7 +13,7 @@ import pytest
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import VocabularyError, WorkbenchError
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.decoding.generate import GREEDY, Generation, generate
 from workbench.decoding.model import LanguageModel, ToyModel
 from workbench.decoding.sampling import Sampling
@@ -25,7 +25,8 @@ from workbench.decoding.speculative import (
     Probabilities,
 )
 from workbench.decoding.strategy import PLAIN
-from workbench.vocabulary.vocabulary import TokenId, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId
 
 WORDS = toy(["a", "b", "ab", "c"])
 TEXTS = [b"a", b"ab", b"abc", b"bc", b"ba"]

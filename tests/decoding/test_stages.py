@@ -10,8 +10,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from workbench.constraint.protocol import TokenMask
-from workbench.decoding.sampling import Sampling, TokenDistribution
+from workbench.constraint.masks import TokenMask
+from workbench.decoding.candidates import TokenDistribution
+from workbench.decoding.sampling import Sampling
 from workbench.decoding.stages import MinP, Stage, Temperature, TopK, TopP
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -17,11 +17,12 @@ from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint, State
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.opportunistic_masking import OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import OpportunisticMasking
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.trace import Step, Trace
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 VOCABULARY = toy(["a", "b", "c", "ab", "bc", "aa", "abc", "é", b"\xc3", b"\xa9", "é", "ca"])
 PATTERNS = [

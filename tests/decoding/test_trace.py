@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from workbench.constraint.protocol import TokenMask
-from workbench.decoding.trace import Step, StopReason, Trace, perplexity, repetition
+from workbench.constraint.masks import TokenMask
+from workbench.decoding.measures import repetition
+from workbench.decoding.trace import Step, StopReason, Trace, perplexity
 
 
 def step(**given: Any) -> Step:

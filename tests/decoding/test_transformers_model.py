@@ -29,7 +29,7 @@ from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason
 from workbench.decoding.transformers_model import TransformersModel, load_model
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 TEXTS = [b'{"name": "Ann"}', b'{"name": "Bo", "age": 31}', "{n: ü€}".encode()]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError
 from workbench.decoding.kbnf_engine import Advance, Engine
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 LETTERS = toy("abcx")
 

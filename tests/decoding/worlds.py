@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.base.errors import TokenNotAllowed
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.decoding.model import Logits, one_by_one
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

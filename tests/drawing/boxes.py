@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from workbench.drawing.connectors import BOX, RADIUS
+from workbench.drawing.connectors import BOX
 from workbench.drawing.lanes import LaneLayout
+from workbench.drawing.rails import RADIUS
 
 #: Pixels by which boxes may differ without a fault: rounding.
 _ROUNDING = 0.1

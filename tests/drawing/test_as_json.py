@@ -9,8 +9,8 @@ from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing import machine_files
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.network import pda
-from workbench.vocabulary.vocabulary import toy
+from workbench.pushdown.textbook_pda import pda
+from workbench.vocabulary.toy_vocabularies import toy
 
 ANBN = 'start ::= "a" start? "b";'
 

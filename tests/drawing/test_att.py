@@ -17,7 +17,8 @@ from workbench.drawing.machine_files import (
     token_names,
 )
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def finite(pattern: str) -> Att:

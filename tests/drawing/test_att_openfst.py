@@ -9,7 +9,8 @@ import pytest
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, table, token_fsa_att
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, words_of
+from workbench.vocabulary.toy_vocabularies import words_of
+from workbench.vocabulary.vocabulary import Vocabulary
 
 pytestmark = pytest.mark.peers
 

@@ -7,7 +7,7 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.reductions import MIN_RUNGS, fold_counts, fold_tokens, foot_of
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 
 def drawn(pattern: str) -> Graph:

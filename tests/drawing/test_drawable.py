@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.base.cpu_time import cpu_seconds
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 REGULAR = wb.Grammar.from_regex("(foo)+d")
 NESTED = wb.Grammar.from_kbnf("start ::= '(' start ')' | 'x';")

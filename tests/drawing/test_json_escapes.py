@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.drawing.drawable import draw
-from workbench.drawing.edge_labels import fold_escapes, shows_escapes
 from workbench.drawing.graph import Graph
+from workbench.drawing.json_escapes import fold_escapes, shows_escapes
 from workbench.drawing.parts import LazyParts
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.ranges import contains

@@ -9,7 +9,8 @@ from workbench.drawing.drawable import Machine, draw, draw_tokens, missing
 from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.railroad import draw_railroad
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 BULLETS = Grammar.from_regex(r"a(\n\*(?P<PARAGRAPH_TOKEN>)+){2}")
 NESTED = Grammar.from_kbnf(

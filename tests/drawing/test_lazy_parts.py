@@ -8,7 +8,7 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.drawing.drawable import Machine, draw, draw_tokens, missing
 from workbench.drawing.parts import LazyParts, LazyTokenParts
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 EXPLODES = "(a|b)*a(a|b){20}"
 

@@ -17,7 +17,8 @@ from workbench.drawing.graph import Edge, Graph
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_token_fsa
 from workbench.drawing.token_edges import MAX_EXAMPLES
 from workbench.syntax.regex.parser import parse_regex
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def dfa_of(pattern: str) -> Dfa:

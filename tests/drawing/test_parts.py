@@ -9,7 +9,7 @@ from workbench.drawing.machines import draw_dfa
 from workbench.drawing.parts import Links, TokenFsaParts, TokenPdaParts, Whole, cut
 from workbench.drawing.reductions import foot_of
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy([*"abcdefgxyz()0123456789", "ab", "cde", "((", "))", ")(", "äö", "xx"])
 

@@ -8,8 +8,9 @@ from tests.drawing.graphs import arcs, states
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.machines import draw_network, draw_pda, draw_token_pda
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.network import Network, pda
-from workbench.vocabulary.vocabulary import toy
+from workbench.pushdown.network import Network
+from workbench.pushdown.textbook_pda import pda
+from workbench.vocabulary.toy_vocabularies import toy
 
 NESTED = "S ::= 'é' | '€' S '€' S;"
 

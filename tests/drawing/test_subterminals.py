@@ -19,7 +19,7 @@ from workbench.drawing.subterminals import (
     figure_4,
 )
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 
 def ways(graph: Graph) -> dict[tuple[str, ...], str]:

@@ -10,15 +10,17 @@ import pytest
 
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import compile
-from workbench.drawing.drawable import Drawn, Leaving, Machine, RuleTokens, draw, draw_tokens
+from workbench.drawing.drawable import Drawn, Machine, draw, draw_tokens
 from workbench.drawing.graph import Edge
+from workbench.drawing.next_tokens import Leaving, RuleTokens
 from workbench.drawing.reductions import only_rules
 from workbench.drawing.token_map import flags_of
 from workbench.drawing.views import rules_graph
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 GALLERY = load_gallery()
 BUILTIN = Vocabulary.load("builtin")

@@ -18,7 +18,7 @@ from workbench.drawing.transducers import (
     draw_unmerged_detokenizer,
     merged_detokenizer,
 )
-from workbench.vocabulary.vocabulary import toy, words_of
+from workbench.vocabulary.toy_vocabularies import toy, words_of
 
 FIGURE_3: list[tuple[Fst, str, set[bytes], str]] = [
     (AB_TO_X, "ab", {b"x"}, "left"),

@@ -20,7 +20,7 @@ from workbench.decoding.model import StatelessSession, ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import words_of
+from workbench.vocabulary.toy_vocabularies import words_of
 
 SAMPLE = "ab ba ab ba"
 MODEL = ToyModel(words_of(SAMPLE), SAMPLE)

@@ -13,7 +13,7 @@ from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import all_bytes, words_of
+from workbench.vocabulary.toy_vocabularies import all_bytes, words_of
 
 MODEL = ToyModel(words_of("ab ba ab ba"), "ab ba ab ba")
 GRAMMAR = Grammar.from_regex("(ab|ba)( (ab|ba)){0,3}")

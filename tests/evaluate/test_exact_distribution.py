@@ -7,7 +7,7 @@ import pytest
 
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import WorkbenchError
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.exact_distribution import (
     Distribution,
@@ -21,7 +21,7 @@ from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 # a=0 b=1 c=2 ab=3 ac=4 end=5
 VOCABULARY = toy(("a", "b", "c", "ab", "ac"))

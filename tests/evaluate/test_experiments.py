@@ -58,11 +58,11 @@ from workbench.base.errors import WorkbenchError
 from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import Distribution, ScoredModel
+from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
-from workbench.decoding.trace import Measures, Surprisal
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
 
 SMALL = Size(questions=2, tokens=12, repetitions=2, timings=2)
 

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from tests.decoding.worlds import FiniteConstraint, TableModel
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
 from workbench.decoding.contenders import PreparedContender, all_contenders
 from workbench.decoding.exact_distribution import (
     forbidden_at,
@@ -13,7 +14,7 @@ from workbench.decoding.exact_distribution import (
 )
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 # a=0 b=1 ab=2 end=3
 VOCABULARY = toy(("a", "b", "ab"))

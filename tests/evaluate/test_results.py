@@ -25,7 +25,7 @@ from lab.experiments.results_page import page
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ToyModel
 from workbench.tasks.task import Outcome
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 MODEL = ToyModel(toy("ab"))
 OTHER = ToyModel(toy("ab"), name="some/other")

@@ -26,7 +26,7 @@ from workbench.decoding.contenders import all_contenders, contenders_named
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import words_of
+from workbench.vocabulary.toy_vocabularies import words_of
 
 SAMPLE = "ab ba ab ba"
 MODEL = ToyModel(words_of(SAMPLE), SAMPLE)

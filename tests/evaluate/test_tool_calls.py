@@ -22,7 +22,7 @@ from lab.experiments.tool_calls import (
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ToyModel
 from workbench.grammar.tool_calls import ToolCall
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 SMALL = Size(questions=1, tokens=120)
 ROW = {

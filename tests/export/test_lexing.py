@@ -17,7 +17,8 @@ from workbench.grammar.export.lark_lexing import (
     alternatives,
     is_one,
 )
-from workbench.grammar.export.terminals import LARK, Names, terminal
+from workbench.grammar.export.rule_names import LARK, Names
+from workbench.grammar.export.terminals import terminal
 from workbench.grammar.export.writers import _by_letters
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Repetition, Sequence

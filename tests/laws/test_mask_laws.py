@@ -11,7 +11,7 @@ from workbench.base.errors import BuildError, LimitError, VocabularyError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.constraint.engine.automaton import automaton
-from workbench.constraint.methods.closed_forms import composed
+from workbench.constraint.methods.composed import composed
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build

@@ -7,12 +7,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workbench.app.lessons.composition_films import machine_of
-from workbench.app.lessons.lesson import LessonError, World
+from workbench.app.lessons.lesson import LessonError
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.merge_automata_films import merged, product_of, star_of
 from workbench.app.lessons.merge_films import greedy, passes, splits, turns
 from workbench.app.lessons.method_films import allowed_by, run_of
 from workbench.app.lessons.region_tables import regions_of
-from workbench.constraint.methods.proper.direct_merge import cartesian_merge, permissive
+from workbench.constraint.methods.proper.cartesian_merge import cartesian_merge
+from workbench.constraint.methods.proper.direct_merge import permissive
 from workbench.decoding.generate import generate
 
 Rules = tuple[tuple[str, str], ...]

@@ -32,7 +32,8 @@ from workbench.app.lessons.constructions import (
     parts_of,
 )
 from workbench.app.lessons.films import film
-from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError, World
+from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
+from workbench.app.lessons.lesson_world import World
 from workbench.automata.code_points import fold
 from workbench.automata.determinize import determinize
 from workbench.automata.nfa import NfaBuilder
@@ -44,10 +45,10 @@ from workbench.base.source import Source
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Graph
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.network import pda
+from workbench.pushdown.textbook_pda import pda
 from workbench.syntax.ranges import contains, intersection, union
 from workbench.syntax.regex.parser import parse_regex
-from workbench.vocabulary.vocabulary import all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
 
 REGEXES = st.recursive(
     st.sampled_from(["a", "b", "c", "é", "[ab]", "[^a]", "a?"]),

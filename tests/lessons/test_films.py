@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from workbench.app.lessons.composition_films import alive_pairs, compose_steps
 from workbench.app.lessons.films import film
 from workbench.app.lessons.index_films import read_states
-from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError, World
+from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.questions import quantity
 from workbench.app.lessons.stack_films import Tree, tree_of
 from workbench.constraint.engine.compose import compose

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.lessons.films import film
-from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError, World
+from workbench.app.lessons.lesson import Film, Frame, Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.lesson_world import World
 from workbench.base.errors import WorkbenchError
 
 AB = World(text="a*b*", tokens=("a", "b", "ab", "aa"), merges=(("a", "b"), ("a", "a")))

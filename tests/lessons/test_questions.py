@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from workbench.app.lessons.lesson import Kind, LessonError, World
+from workbench.app.lessons.lesson import Kind, LessonError
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.questions import question
 from workbench.grammar.notations import Notation
 

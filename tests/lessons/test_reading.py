@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from workbench.app.lessons.lesson import World, token_bytes
 from workbench.app.lessons.lesson_reader import lessons, read_lesson
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 

@@ -7,10 +7,11 @@ import re
 import pytest
 
 from workbench.app.lessons.films import hand_masks, table
-from workbench.app.lessons.lesson import Kind, LessonError, World
+from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.merge_films import tokenizations
-from workbench.app.lessons.token_films import transduced
+from workbench.app.lessons.theorems import transduced
 from workbench.base.dfa import DEAD
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.vocabulary.vocabulary import Vocabulary

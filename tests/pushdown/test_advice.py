@@ -7,7 +7,7 @@ import time
 import pytest
 
 from workbench.analysis.advice import advice, lint, tree_advice
-from workbench.base.errors import Advice
+from workbench.base.diagnostics import Advice
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.oracles.exactness.recogniser import Recogniser, Terms, bodies_of_grammar
 from workbench.analysis.earley import SourceRecognizer
-from workbench.analysis.lint_checks import redundant_advice
 from workbench.analysis.outline import outline
+from workbench.analysis.redundant_alternatives import redundant_advice
 from workbench.automata.build import regex_dfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError, WorkbenchError

@@ -17,7 +17,7 @@ from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
-from workbench.vocabulary.vocabulary import all_bytes
+from workbench.vocabulary.toy_vocabularies import all_bytes
 
 
 def machine(text: str, limits: Limits | None = None) -> Dfa | Network:

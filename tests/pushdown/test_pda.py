@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from workbench.base.source import Source
 from workbench.pushdown.build import build
-from workbench.pushdown.network import BOTTOM, Network, pda
+from workbench.pushdown.network import Network
+from workbench.pushdown.textbook_pda import BOTTOM, pda
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.analysis.advice import lint
-from workbench.analysis.lint_checks import is_included
+from workbench.analysis.redundant_alternatives import is_included
 from workbench.automata.build import regex_dfa
 from workbench.automata.operations import difference, equivalent
 from workbench.grammar.grammar import Grammar

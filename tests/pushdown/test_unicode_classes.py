@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.analysis.advice import lint
-from workbench.base.errors import Advice
+from workbench.base.diagnostics import Advice
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 

@@ -14,7 +14,8 @@ from random import Random
 
 import pytest
 
-from workbench.schema.string_sets import PATTERNS, StringSet
+from workbench.schema.format_strings import PATTERNS
+from workbench.schema.string_sets import StringSet
 
 SUITE = Path(__file__).parents[1] / "data" / "json_schema_suite.jsonl.gz"
 

@@ -9,7 +9,8 @@ import pytest
 
 from workbench.base.errors import BuildError
 from workbench.schema.json_schema import SchemaGrammar, schema_grammar, schema_tree
-from workbench.schema.schema_reader import SchemaOptions, schema_source
+from workbench.schema.schema_options import SchemaOptions
+from workbench.schema.schema_reader import schema_source
 from workbench.syntax.grammar_tree import Automaton, Expression, Literal, Repetition, Sequence
 
 COMPACT = SchemaOptions(whitespace="compact")

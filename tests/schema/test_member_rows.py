@@ -15,8 +15,9 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
-from workbench.schema.schema_reader import Document, SchemaOptions, Spacing, schema_source
-from workbench.schema.write_objects import write_graph
+from workbench.schema.member_graphs import write_graph
+from workbench.schema.schema_options import SchemaOptions, Spacing
+from workbench.schema.schema_reader import Document, schema_source
 from workbench.schema.write_values import RuleWriter
 from workbench.syntax.grammar_tree import (
     Expression,

@@ -15,7 +15,7 @@ import pydantic
 import pytest
 
 import workbench as wb
-from workbench.app.ui.requests import other_notation
+from workbench.app.ui.notation_guess import other_notation
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 

@@ -9,7 +9,8 @@ import pytest
 
 from workbench.grammar.grammar import Grammar
 from workbench.schema.json_schema import schema_grammar
-from workbench.schema.schema_reader import open_objects, schema_source
+from workbench.schema.schema_options import open_objects
+from workbench.schema.schema_reader import schema_source
 
 SHAPE: dict[str, object] = {"type": "object", "properties": {"a": {}, "b": {}}}
 TEXTS = COMPACT, SPACED, LOOSE = '{"a":1,"b":2}', '{"a": 1, "b": 2}', '{ "a" :1,"b":2 }'

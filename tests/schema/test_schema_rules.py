@@ -16,7 +16,8 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build_separately
 from workbench.schema.json_schema import SchemaGrammar, schema_grammar
-from workbench.schema.schema_reader import SchemaOptions, schema_source
+from workbench.schema.schema_options import SchemaOptions
+from workbench.schema.schema_reader import schema_source
 
 COMPACT, ONE_SPACE = SchemaOptions(whitespace="compact"), SchemaOptions(whitespace="one space")
 ANY = SchemaOptions(whitespace=12)

@@ -14,7 +14,8 @@ from workbench.pushdown.build import build_separately
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.schema.json_schema import schema_tree
-from workbench.schema.schema_reader import LONGEST_RUN, SchemaOptions, schema_source
+from workbench.schema.schema_options import LONGEST_RUN, SchemaOptions
+from workbench.schema.schema_reader import schema_source
 from workbench.vocabulary.vocabulary import Vocabulary
 
 SCHEMA = {

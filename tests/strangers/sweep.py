@@ -31,7 +31,7 @@ import workbench as wb
 from tests.strangers.hostile_inputs import HOSTILE, Hostile
 from tests.strangers.operations import OPERATIONS, Case, Operation
 from workbench.base.cpu_time import cpu_seconds
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.compile import METHODS
 from workbench.constraint.kernel_examples import call_all_kernels
 

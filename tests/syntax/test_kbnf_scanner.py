@@ -13,7 +13,8 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.kbnf import kbnf_parser
-from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Mistake, explain, lexemes
+from workbench.syntax.kbnf.kbnf_errors import explain
+from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Mistake, lexemes
 
 #   text                        kinds                                       because
 ROWS = [

@@ -8,7 +8,7 @@ from workbench.base.errors import ParseError
 from workbench.base.source import Source
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.lark.lark_lexer import LEXEME_NAMES, lark_lexemes
-from workbench.syntax.lark.lark_parser import (
+from workbench.syntax.lark.right_sides import (
     argument_value,
     condition_holds,
     read_condition,

@@ -9,7 +9,7 @@ from lark import Lark
 from lark.exceptions import LarkError
 
 from workbench.analysis.advice import lint
-from workbench.analysis.conflicts import collision_advice
+from workbench.analysis.lark_terminals import collision_advice
 from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 

@@ -252,7 +252,7 @@ def is_running(process: int) -> bool:
 @pytest.mark.slow
 @needs_ray
 def test_a_cluster_writes_the_file_of_one_process_though_a_worker_is_killed(tmp_path: Path) -> None:
-    from workbench.tasks.runners import RayCluster
+    from workbench.tasks.ray_runner import RayCluster
 
     some = in_batches(tasks(300), 6)
     run_all(InProcess(), some, tmp_path / "one.parquet")

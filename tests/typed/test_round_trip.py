@@ -18,7 +18,7 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build
 from workbench.schema.typed.dataclass_grammar import TypedGrammar, class_tree, text_tree
-from workbench.schema.typed.type_printer import literal_text
+from workbench.schema.typed.python_printer import literal_text
 
 
 def grammar(typed: TypedGrammar) -> Grammar:

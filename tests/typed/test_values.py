@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import ParseError
 from workbench.base.source import Source
-from workbench.schema.typed.python_text import (
+from workbench.schema.typed.python_values import (
     Call,
     Items,
     Number,

@@ -12,9 +12,9 @@ import pytest
 
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
-from workbench.app.ui import compare_view, wire_cards
+from workbench.app.ui import audit_view, wire_cards
 from workbench.app.ui.admission import AUDIT
-from workbench.app.ui.compare_view import audit_engines
+from workbench.app.ui.audit_view import audit_engines
 from workbench.app.ui.handlers import Handlers
 from workbench.audits.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 from workbench.base.errors import EndedError
@@ -44,7 +44,7 @@ def handlers() -> Handlers:
 
 
 def prints(monkeypatch: pytest.MonkeyPatch, program: str) -> None:
-    monkeypatch.setattr(compare_view, "_COMMAND", (sys.executable, "-c", program))
+    monkeypatch.setattr(audit_view, "_COMMAND", (sys.executable, "-c", program))
 
 
 def of(lines: Sequence[object]) -> str:
@@ -84,7 +84,7 @@ def test_a_process_that_does_not_end_is_killed(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prints(monkeypatch, f"{of([AUDIT_RECORD.as_record()])}; import time; time.sleep(600)")
-    monkeypatch.setattr(compare_view, "_MAX_SECONDS", 3.0)
+    monkeypatch.setattr(audit_view, "_MAX_SECONDS", 3.0)
     began = time.monotonic()
     assert len(audit_engines(handlers, SENT)["audits"]) == 1
     assert time.monotonic() - began < 60

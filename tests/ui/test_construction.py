@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from workbench.app.ui.construction_view import construction_film, construction_list, frame_tikz
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.lesson_view import construction_film, construction_list, frame_tikz
 
 REGEX = {"text": "(ab)+|c", "notation": "regex", "start": "start", "options": {}}
 

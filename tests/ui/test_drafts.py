@@ -13,7 +13,7 @@ from workbench.app.ui.model_registry import ModelRoom, ModelRooms
 from workbench.app.ui.runs import draft_models, run_records
 from workbench.base.errors import VocabularyError
 from workbench.decoding.model import ToyModel
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 TIME = {"text": "[0-9]{2}:[0-9]{2}( [a-z]{1,9})?", "notation": "regex", "run": "r1"}
 OTHERS = toy(["a", "b"])

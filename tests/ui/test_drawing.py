@@ -12,8 +12,8 @@ import pytest
 
 from tests.automata.test_drawn_machine import random_machine
 from tests.syntax.test_machine_text import ERRORS, EVEN, JFF, LABELS
+from workbench.app.ui.drawn_machine_view import arrange_machine, machine_from_file, machine_path
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import arrange_machine, machine_from_file, machine_path
 from workbench.base.resources import STATIC
 from workbench.base.source import Source
 from workbench.syntax.machine_text import parse_machine

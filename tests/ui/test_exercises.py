@@ -11,7 +11,7 @@ from tests.ui.toy import toy_room
 from workbench.analysis.exercise import Graded, Outcome
 from workbench.app.exercises.exercise_reader import COURSE, encode_exercise, exercises
 from workbench.app.ui import exercise_view as view
-from workbench.app.ui import wire_parts as wire
+from workbench.app.ui import wire_exercises
 from workbench.app.ui.handlers import Handlers
 from workbench.base.limits import time_budget
 
@@ -38,17 +38,17 @@ def answer(handlers: Handlers, named: str, text: str, notation: str, **more: str
     record = view.check_exercise(
         handlers, {"exercise": named, "text": text, "notation": notation, **more}
     )
-    check(record, wire.ExerciseVerdict)
+    check(record, wire_exercises.ExerciseVerdict)
     return record
 
 
 def test_the_list_has_all_exercises_and_no_solution(handlers: Handlers) -> None:
     record = view.exercise_list(handlers, {})
-    check(record, wire.ExerciseList)
+    check(record, wire_exercises.ExerciseList)
     assert [each["key"] for each in record["exercises"]] == list(exercises())
     for name, each in exercises().items():
         opened = view.exercise(handlers, {"exercise": name})
-        check(opened, wire.OpenedExercise)
+        check(opened, wire_exercises.OpenedExercise)
         assert each.solution.text not in str((record, opened))
         assert each.teaches not in str((record, opened))
 
@@ -74,7 +74,7 @@ def test_a_right_answer_tells_what_it_teaches(handlers: Handlers) -> None:
         assert record["solved"], name
         assert record["teaches"] == each.teaches
         given = view.exercise_answer(handlers, {"exercise": name})
-        check(given, wire.ModelAnswer)
+        check(given, wire_exercises.ModelAnswer)
         assert given["text"] == own.text
 
 
@@ -89,7 +89,7 @@ def test_a_counterexample_that_is_no_text_is_not_offered_as_a_test() -> None:
     graded = Graded(outcome=Outcome.WRONG, counterexample=b"a\xff", why="…")
     exercise = exercises()["yes_no"]
     record = view._verdict(exercise, graded, exercise.grammar)
-    check(record, wire.ExerciseVerdict)
+    check(record, wire_exercises.ExerciseVerdict)
     assert (record["text"], record["path"]) == (None, [])
 
 
@@ -117,9 +117,9 @@ def test_error_for_what_is_no_exercise(handlers: Handlers, named: str) -> None:
 
 def test_an_exercise_is_made_opened_and_answered(handlers: Handlers) -> None:
     made = view.make_exercise(handlers, MAKING)
-    check(made, wire.MadeExercise)
+    check(made, wire_exercises.MadeExercise)
     opened = view.exercise(handlers, {"exercise": made["link"]})
-    check(opened, wire.OpenedExercise)
+    check(opened, wire_exercises.OpenedExercise)
     assert opened["key"] == made["key"]
     assert opened["task"] == MAKING["task"]
     assert opened["begin"]["text"] == ""
@@ -152,7 +152,7 @@ def test_error_when_an_exercise_contradicts_itself(
 
 def test_suggested_examples_are_right(handlers: Handlers) -> None:
     record = view.suggest_examples(handlers, MAKING)
-    check(record, wire.SuggestedExamples)
+    check(record, wire_exercises.SuggestedExamples)
     assert record["accepts"]
     assert record["rejects"]
     assert all(text.endswith("b") for text in record["accepts"])
@@ -163,9 +163,9 @@ def test_a_course_holds_lessons_and_exercises(handlers: Handlers) -> None:
     own = view.make_exercise(handlers, MAKING)["link"]
     items = f"machines\n even_a \n\nhttps://example.org/#{own}\n"
     made = view.make_course(handlers, {"title": "Week 1", "items": items})
-    check(made, wire.MadeLink)
+    check(made, wire_exercises.MadeLink)
     record = view.course(handlers, {"course": made["link"]})
-    check(record, wire.CourseAnswer)
+    check(record, wire_exercises.CourseAnswer)
     assert record["title"] == "Week 1"
     assert [each["title"] for each in record["items"]][1:] == [
         "An even number of a",
@@ -174,7 +174,7 @@ def test_a_course_holds_lessons_and_exercises(handlers: Handlers) -> None:
     assert record["items"][0]["lesson"] == "machines"
     assert view.exercise(handlers, {"exercise": record["items"][2]["exercise"]})["ok"]
     sheet = view.solution_sheet(handlers, {"items": items})
-    check(sheet, wire.SolutionSheet)
+    check(sheet, wire_exercises.SolutionSheet)
     assert [each["text"] for each in sheet["exercises"]][1] == "[ab]*b"
 
 

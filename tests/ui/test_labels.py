@@ -13,7 +13,7 @@ from workbench.app.ui.takeaway import att, automaton
 from workbench.constraint.labels import label_vocabulary, read_by
 from workbench.drawing.drawable import Machine
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 WORDS = toy(["a", "b", "\n", "* ", "\n* ", "word", "(", ")"])
 BULLETS = r"a(\n\* (?P<PARAGRAPH_TOKEN>)+){2}"

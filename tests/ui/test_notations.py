@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.requests import other_notation
+from workbench.app.ui.notation_guess import other_notation
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.notations import Notation
 

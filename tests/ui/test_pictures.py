@@ -13,7 +13,8 @@ from workbench.drawing.reductions import fold_counts
 from workbench.drawing.views import Level
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 LONG = {
     "text": "(name|value): [a-z]{2,9};(one|two|three)x",

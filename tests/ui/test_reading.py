@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.run_records import Record
 from workbench.app.ui.runs import read_text, take_token
-from workbench.app.ui.streams import Record
 
 SENT: Record = {"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "prompt": "at ", "temperature": 1}
 

@@ -13,7 +13,7 @@ from workbench.automata.build import regex_machine
 from workbench.base.source import Source
 from workbench.syntax.grammar_tree import holds
 from workbench.syntax.regex.parser import parse_regex
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 SENT: dict[str, Any] = {
     "text": "start ::= 'a' start 'b' | 'c';",

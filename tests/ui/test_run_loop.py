@@ -9,8 +9,9 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint
 from workbench.app.ui.streams import PassLoop, Work, in_thread
 from workbench.base.errors import ModelError
-from workbench.decoding.generate import generate, run_together
+from workbench.decoding.generate import generate
 from workbench.decoding.model import ForwardPass, TimedLogits
+from workbench.decoding.shared_passes import run_together
 from workbench.decoding.transformers_model import TransformersModel
 
 

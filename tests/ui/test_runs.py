@@ -13,8 +13,8 @@ from tests.ui.toy import Paced, toy_room, toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.requests import RunRequest
+from workbench.app.ui.run_records import WORDS, token_record
 from workbench.app.ui.runs import run_records, take_token, text_facts
-from workbench.app.ui.streams import WORDS, token_record
 from workbench.base.errors import ModelError
 from workbench.base.limits import check_time_budget
 from workbench.decoding.model import ToyModel

@@ -9,8 +9,9 @@ from tests.ui.toy import toy_vocabulary
 from workbench.app.ui.compare_view import compare_lines, compare_records
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.run_records import Record, line
 from workbench.app.ui.runs import missed_lines, run_lines, run_records
-from workbench.app.ui.streams import MAX_KEPT_RUNS, Record, Streams, line
+from workbench.app.ui.streams import MAX_KEPT_RUNS, Streams
 from workbench.decoding.model import ToyModel
 
 PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}

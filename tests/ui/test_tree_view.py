@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import draw_parse_tree
+from workbench.app.ui.tree_view import draw_parse_tree
 
 SUMS = {"text": "start ::= start '+' start | #'[0-9]';", "notation": "kbnf"}
 

@@ -10,8 +10,8 @@ import pytest
 from tests.ui.toy import toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.run_records import Record
 from workbench.app.ui.runs import TOP, find_tokens, read_prompt, run_records, take_token, turn
-from workbench.app.ui.streams import Record
 from workbench.decoding.model import ToyModel
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -25,18 +25,12 @@ from workbench.app.ui.author import (
 )
 from workbench.app.ui.compare_view import compare_records, contender_list, distribution
 from workbench.app.ui.completions import completions
+from workbench.app.ui.construction_view import construction_film, construction_list, frame_tikz
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.lesson_view import (
-    construction_film,
-    construction_list,
-    frame_tikz,
-    lesson,
-    lesson_figure,
-    lesson_list,
-)
+from workbench.app.ui.lesson_view import lesson, lesson_figure, lesson_list
 from workbench.app.ui.page_files import about, release
-from workbench.app.ui.picture_view import about_edge, draw_parse_tree, find_states
+from workbench.app.ui.picture_view import about_edge, find_states
 from workbench.app.ui.runs import (
     find_tokens,
     missed_lines,
@@ -47,6 +41,7 @@ from workbench.app.ui.runs import (
 )
 from workbench.app.ui.state_view import about_state
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.app.ui.wire_declarations import DECLARATIONS, declarations, fields
 from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import recorded_run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.requests import schema_inside
+from workbench.app.ui.notation_guess import schema_inside
 
 SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}}'
 NAMED = '"name": "weather", "description": "today\'s"'

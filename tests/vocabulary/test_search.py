@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workbench.vocabulary.vocabulary import Vocabulary, find, toy, typed_bytes
+from workbench.vocabulary.token_search import find, typed_bytes
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 VOCABULARY = toy(["a", "ab", "ba", "abc", "b", "\n", "é", "end"])
 SCORES = -np.arange(len(VOCABULARY), dtype=np.float64)

@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from workbench.base.errors import VocabularyError
-from workbench.vocabulary.vocabulary import TOYS, all_bytes, bytes_of, named_toy, toy, words_of
+from workbench.vocabulary.toy_vocabularies import (
+    TOYS,
+    all_bytes,
+    bytes_of,
+    named_toy,
+    toy,
+    words_of,
+)
 
 
 def test_toy_has_its_end_token_last() -> None:

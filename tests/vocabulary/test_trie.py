@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.vocabulary.toy_vocabularies import named_toy
 from workbench.vocabulary.trie import Trie
-from workbench.vocabulary.vocabulary import named_toy
 
 Node = tuple[bytes, tuple[int, ...]]
 

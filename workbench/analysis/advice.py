@@ -15,21 +15,20 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
-from workbench.analysis.conflicts import added_rules, collision_advice, conflicts
-from workbench.analysis.lint_checks import (
-    CheapLoop,
-    cheap_loops,
-    cheap_regex_loops,
+from workbench.analysis.conflicts import added_rules, conflicts
+from workbench.analysis.lark_terminals import collision_advice
+from workbench.analysis.lint_checks import CheapLoop, cheap_loops, cheap_regex_loops
+from workbench.analysis.missing_characters import literals_and_sets, unspellable_advice
+from workbench.analysis.no_text import matches_a_text, slashes_advice, unmatched_advice
+from workbench.analysis.redundant_alternatives import (
     in_time,
-    literals_and_sets,
     redundant_advice,
     redundant_regex_advice,
-    unspellable_advice,
 )
-from workbench.analysis.no_text import matches_a_text, slashes_advice, unmatched_advice
 from workbench.automata.graphs import reachable
 from workbench.base.arguments import Between, checked
-from workbench.base.errors import VERY_SIMILAR, Advice, LimitError, nearest
+from workbench.base.diagnostics import VERY_SIMILAR, Advice, nearest
+from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten

@@ -20,7 +20,8 @@ from workbench.analysis.difference import Difference, Machine, machine_of, short
 from workbench.base.arguments import check_fields
 from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, State, used_bytes
-from workbench.base.errors import LimitError, Problem, WorkbenchError
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.visible_text import shorten, visible
 from workbench.grammar.grammar import Grammar

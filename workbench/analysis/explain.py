@@ -17,8 +17,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from workbench.analysis.earley import MAX_STACKS, ExpectedPiece, Frame, SourceRecognizer, Stack
-from workbench.automata.code_points import expected as in_words
-from workbench.automata.code_points import in_brief, is_most, spoken
+from workbench.automata.class_descriptions import expected as in_words
+from workbench.automata.class_descriptions import in_brief, is_most, spoken
 from workbench.base.arguments import checked
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import shorten

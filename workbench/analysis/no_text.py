@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from workbench.automata.build import regex_machine
-from workbench.base.errors import Advice, BuildError, LimitError
+from workbench.base.diagnostics import Advice
+from workbench.base.errors import BuildError, LimitError
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import shorten
 from workbench.grammar.grammar import Grammar

@@ -30,7 +30,7 @@ from workbench.analysis.parse_forest import (
     SymbolKind,
     Symbols,
 )
-from workbench.automata.code_points import expected as in_words
+from workbench.automata.class_descriptions import expected as in_words
 from workbench.base.arguments import checked
 from workbench.base.limits import Limits, check_time_budget, time_budget
 from workbench.base.source import Span

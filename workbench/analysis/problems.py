@@ -12,12 +12,8 @@ from typing import Any
 
 from workbench.analysis.advice import tree_advice, unused_advice
 from workbench.base.arguments import checked
-from workbench.base.errors import (
-    AdvisedBuildError,
-    Problem,
-    SourceError,
-    WorkbenchError,
-)
+from workbench.base.diagnostics import AdvisedBuildError, Problem
+from workbench.base.errors import SourceError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar

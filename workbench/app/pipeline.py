@@ -30,13 +30,8 @@ from workbench.automata.code_points import fold
 from workbench.automata.drawn_machine import facts_of, is_complete
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import Dfa
-from workbench.base.errors import (
-    BuildError,
-    EndedError,
-    LimitError,
-    Problem,
-    WorkbenchError,
-)
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import BuildError, EndedError, LimitError, WorkbenchError
 from workbench.base.kernels import Kernel
 from workbench.base.limits import LIMITS, Limits, Phase, timed
 from workbench.base.locks import WorkLock

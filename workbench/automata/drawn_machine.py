@@ -19,7 +19,7 @@ from workbench.automata.graphs import coreachable, reachable
 from workbench.automata.nfa import NfaBuilder
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
-from workbench.base.errors import Advice, AdvisedBuildError
+from workbench.base.diagnostics import Advice, AdvisedBuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source, Span
 from workbench.base.visible_text import count_of, visible

@@ -16,7 +16,8 @@ from workbench.automata.nfa import BYTES, Flags, Ints, Nfa, NfaBuilder
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import SEQUENCE, Program, check_size
 from workbench.automata.small_dfa import smallest
-from workbench.automata.thompson import add, suffix_automaton, thompson
+from workbench.automata.substrings import suffix_automaton
+from workbench.automata.thompson import add, thompson
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.kernels import int64, njit
 from workbench.base.limits import LIMITS, Limits, check_time_budget

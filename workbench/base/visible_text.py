@@ -8,9 +8,7 @@ no line break, no character that XML forbids, and none that changes the reading 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
 from functools import lru_cache
-from typing import Literal
 
 #: Glyphs for white space, which would be invisible in a picture.
 _GLYPHS = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
@@ -73,38 +71,3 @@ def _escaped(character: str) -> str:
     if 0xDC80 <= point <= 0xDCFF:  # a byte that could not be decoded (surrogateescape)
         return f"<0x{point - 0xDC00:02X}>"
     return f"<0x{point:02X}>" if point < 0x80 else f"<U+{point:04X}>"
-
-
-# -- tables ---------------------------------------------------------------------------------------
-# Tables for people, as plain text or Markdown, and numbers with three significant figures.
-
-
-Style = Literal["text", "markdown"]
-
-
-def figure(value: float | None) -> str:
-    """A number with three significant figures; – for None."""
-    if value is None:
-        return "–"
-    if value >= 100:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
-
-
-def format_table(rows: Sequence[Sequence[object]], style: Style = "text") -> str:
-    """Rows of equal length, of which the first is the head; without a final line break.
-
-    The first column is left-aligned, the others are right-aligned.
-    """
-    cells = [[str(cell) for cell in row] for row in rows]
-    if style == "markdown":
-        rule = ["---", *["---:"] * (len(cells[0]) - 1)]
-        return "\n".join(f"| {' | '.join(row)} |" for row in (cells[0], rule, *cells[1:]))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if i else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    )

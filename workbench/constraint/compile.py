@@ -8,16 +8,18 @@ from typing import Literal, TypedDict, Unpack
 
 from workbench.analysis.no_text import no_text
 from workbench.base.arguments import checked
-from workbench.base.errors import ArgumentValueError, BuildError, WorkbenchError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import ArgumentValueError, BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.labels import labelled
-from workbench.constraint.methods.closed_forms import composed
+from workbench.constraint.methods.composed import composed
 from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import labels_of, over_bytes
+from workbench.grammar.label_bytes import over_bytes
+from workbench.grammar.label_encoding import labels_of
 from workbench.grammar.monitors.monitor import Monitor, monitor_named
 from workbench.pushdown.network import Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -105,13 +107,13 @@ def _greatgramma(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Co
 
 
 def _syncode(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.lexer_tables import SynCodeConstraint  # lazy: needs lark
+    from workbench.constraint.methods.syncode import SynCodeConstraint  # lazy: needs lark
 
     return SynCodeConstraint(grammar, vocabulary, limits)
 
 
 def _pre3(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
-    from workbench.constraint.methods.closed_forms import Pre3Constraint  # lazy: needs lark
+    from workbench.constraint.methods.pre3 import Pre3Constraint  # lazy: needs lark
 
     return Pre3Constraint(grammar, vocabulary, limits)
 
@@ -367,7 +369,7 @@ def compile(
 def _monitored(
     constraint: Constraint, grammar: Grammar, monitor: Monitor | str, limits: Limits
 ) -> Constraint:
-    from workbench.constraint.combined import Monitored  # lazy: rarely used
+    from workbench.constraint.monitored import Monitored  # lazy: rarely used
 
     if isinstance(monitor, str):
         monitor = monitor_named(monitor, grammar, limits)

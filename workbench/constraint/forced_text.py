@@ -11,7 +11,8 @@ from collections.abc import Callable, Hashable
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.protocol import ProcessLocal, State, TokenMask, constraint_repr, state_key
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import ProcessLocal, State, constraint_repr, state_key
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

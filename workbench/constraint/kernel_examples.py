@@ -15,7 +15,8 @@ from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.program_nfa import program_nfa
 from workbench.automata.regex_program import Program, check_size
 from workbench.automata.small_dfa import direct_dfa, small_dfa
-from workbench.automata.thompson import suffix_automaton, thompson
+from workbench.automata.substrings import suffix_automaton
+from workbench.automata.thompson import thompson
 from workbench.base.kernels import compile_all
 from workbench.base.limits import LIMITS
 from workbench.constraint.engine.automaton import DfaConstraint, LazyConstraint, StackConstraint
@@ -33,7 +34,7 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import build_separately
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.merge_rules import MAX_SHORT
+from workbench.vocabulary.tokenization.merge_kernels import MAX_SHORT
 from workbench.vocabulary.tokenization.pair_test import row_buffer
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary

@@ -27,12 +27,11 @@ import numpy.typing as npt
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.protocol import (
     Constraint,
     State,
-    TokenMask,
     constraint_repr,
-    pack,
     reads_labels,
     state_key,
 )

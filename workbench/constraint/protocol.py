@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
 from functools import cache
 from typing import (
     Any,
-    ClassVar,
-    Generic,
     NoReturn,
     Protocol,
     Self,
     TypeGuard,
-    TypeVar,
     runtime_checkable,
 )
 
 import numpy as np
-import numpy.typing as npt
 
-from workbench.base.dfa import State as DfaState
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
-from workbench.base.limits import Limits
+from workbench.constraint.masks import TokenMask, pack
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -192,203 +185,3 @@ class Unconstrained:
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         return b""
-
-
-# -- masks ----------------------------------------------------------------------------------------
-# ``TokenMask``: the set of tokens that may come next, one bit for each token, read-only.
-
-
-#: The most bytes of the cached ids of masks with many ids.
-_MAX_RECENT_BYTES = 1 << 24
-
-
-class TokenMask:
-    """Which of V tokens may come next.
-
-    The layout is that of vLLM, xgrammar and llguidance, so a mask can be passed to any of
-    their samplers: token i is bit ``i % 32`` of word ``i // 32``.
-
-    Constraints cache thousands of masks, so a mask stores its bits, and its ids only if these
-    take fewer bytes. Of the masks with many ids, the ids requested last are cached: those of the
-    runs of a batch.
-
-    Shape: ``bits`` (ceil(V / 32),) uint32, read-only; ``ids`` int32, sorted.
-    """
-
-    #: The ids of a mask that allows few tokens, after the first request.
-    _ids: npt.NDArray[np.int32] | None = None
-    #: Masks with many ids whose ids were requested last, and these ids, by the mask's ``id``.
-    _recent: ClassVar[dict[int, tuple[TokenMask, npt.NDArray[np.int32]]]] = {}
-
-    def __init__(self, bits: npt.NDArray[np.uint32], size: int) -> None:
-        if len(bits) != (size + 31) // 32:
-            raise ValueError(f"{size} tokens need {(size + 31) // 32} words, not {len(bits)}")
-        bits.setflags(write=False)
-        self.bits = bits
-        #: V, the vocabulary's size (``len`` is the number of allowed tokens).
-        self.size = size
-
-    @staticmethod
-    def of(ids: Iterable[int], size: int) -> TokenMask:
-        """The mask that allows exactly these tokens of a vocabulary of ``size``."""
-        allowed = np.zeros(size, np.bool_)
-        allowed[np.fromiter(ids, np.int64)] = True
-        return TokenMask(pack(allowed), size)
-
-    def __contains__(self, token_id: int) -> bool:
-        return 0 <= token_id < self.size and bool(self.bits[token_id >> 5] >> (token_id & 31) & 1)
-
-    def __len__(self) -> int:
-        return int(np.bitwise_count(self.bits).sum())
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self.ids.tolist())
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, TokenMask):
-            return NotImplemented
-        return self.size == other.size and bool(np.array_equal(self.bits, other.bits))
-
-    __hash__ = None  # type: ignore[assignment]  # masks hold arrays
-
-    def __repr__(self) -> str:
-        return f"TokenMask({len(self)} of {self.size})"
-
-    def without(self, ids: Iterable[int]) -> TokenMask:
-        """The mask without some tokens; itself if it has none of them."""
-        present = [i for i in ids if i in self]
-        if not present:
-            return self
-        bits = self.bits.copy()
-        set_bits(bits, present, allowed=False)
-        return TokenMask(bits, self.size)
-
-    @property
-    def bools(self) -> npt.NDArray[np.bool_]:
-        """The mask as V booleans, read-only; a new array."""
-        unpacked = np.unpackbits(self.bits.view(np.uint8), bitorder="little")[: self.size]
-        allowed = unpacked.view(np.bool_)
-        allowed.setflags(write=False)
-        return allowed
-
-    @property
-    def ids(self) -> npt.NDArray[np.int32]:
-        """The allowed token ids, sorted, read-only."""
-        if self._ids is not None:
-            return self._ids
-        known = TokenMask._recent.get(id(self))
-        if known is not None:
-            return known[1]
-        ids = np.flatnonzero(self.bools).astype(np.int32)
-        ids.setflags(write=False)
-        if ids.nbytes <= self.bits.nbytes:
-            self._ids = ids
-        else:
-            if (len(TokenMask._recent) + 1) * ids.nbytes > _MAX_RECENT_BYTES:
-                TokenMask._recent = {}
-            TokenMask._recent[id(self)] = self, ids
-        return ids
-
-
-def set_bits(bits: npt.NDArray[np.uint32], ids: Iterable[int], *, allowed: bool) -> None:
-    """Allow or forbid some tokens in packed bits, in place."""
-    for token_id in ids:
-        if allowed:
-            bits[token_id >> 5] |= 1 << (token_id & 31)
-        else:
-            bits[token_id >> 5] &= 0xFFFFFFFF ^ (1 << (token_id & 31))
-
-
-def pack(allowed: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint32]:
-    """Pack V booleans into ceil(V / 32) words; the padding bits are 0."""
-    words = np.zeros((len(allowed) + 31) // 32 * 4, np.uint8)
-    packed = np.packbits(allowed, bitorder="little")
-    words[: len(packed)] = packed
-    return words.view(np.uint32)
-
-
-# -- machines over tokens -------------------------------------------------------------------------
-# Machines over tokens: their interface, and the base of constraints that step token by token.
-
-
-class TokenAutomaton(Protocol):
-    """A deterministic automaton over tokens, with numbered states."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def initial(self) -> DfaState: ...
-
-    @property
-    def finals(self) -> npt.NDArray[np.bool_]:
-        """Which states accept, (Q,)."""
-        ...
-
-    @property
-    def edge_count(self) -> int: ...
-
-    def __len__(self) -> int:
-        """The number of states."""
-        ...
-
-    def edges(self, state: DfaState) -> Sequence[tuple[TokenId, DfaState]]:
-        """Each token that may come next, with its target state."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Precomputed:
-    """The tables that a method computes before the first mask: their entries, and their size."""
-
-    entries: int
-    bytes: int
-
-
-#: The states of a constraint.
-S = TypeVar("S")
-
-#: What to do where the bytes of ``forced`` take too long.
-ASK_FOR_LESS = "the text may be very long; pass the most bytes that you need"
-
-
-class TokenByToken(ProcessLocal, ABC, Generic[S]):
-    """Base of constraints that can step by one token without computing a mask."""
-
-    __repr__ = constraint_repr
-
-    vocabulary: Vocabulary
-
-    @abstractmethod
-    def is_final(self, state: S) -> bool:
-        """Whether the text read is accepted."""
-
-    @abstractmethod
-    def target(self, state: S, token_id: TokenId) -> S | None:
-        """The state after a token other than an end token; None if it is not allowed."""
-
-    def allows(self, state: S, token_id: TokenId) -> bool:
-        """Whether one token is in the mask of a state, without computing the mask."""
-        if token_id in self.vocabulary.ends:
-            return self.is_final(state)
-        return self.target(state, token_id) is not None
-
-    def advance(self, state: S, token_id: TokenId) -> S:
-        """The state after a token; an end token leads to the same state.
-
-        Raises: TokenNotAllowed where the token is not in the mask.
-        """
-        if token_id in self.vocabulary.ends and self.is_final(state):
-            return state
-        there = self.target(state, token_id)
-        if there is None:
-            raise TokenNotAllowed(f"token {token_id} is not allowed here")
-        return there
-
-    def bytes_of(self, token_id: TokenId) -> bytes | None:
-        """The bytes of a token; None for a special token and for an invalid id."""
-        is_valid = 0 <= token_id < len(self.vocabulary)
-        return self.vocabulary.tokens[token_id] if is_valid else None

@@ -16,15 +16,14 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.labels import read_as
+from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.protocol import (
     Constraint,
     ProcessLocal,
     ReadsLabels,
     State,
     StepsByBytes,
-    TokenMask,
     constraint_repr,
-    pack,
 )
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.regex.extensions import Label

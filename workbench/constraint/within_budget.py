@@ -23,7 +23,7 @@ import numpy as np
 from workbench.base.arguments import checked
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, time_budget
-from workbench.constraint.combined import Monitored, SmallTokens
+from workbench.constraint.combined import SmallTokens
 from workbench.constraint.engine.automaton import (
     DfaConstraint,
     LazyConstraint,
@@ -41,15 +41,15 @@ from workbench.constraint.engine.token_distances import (
 from workbench.constraint.engine.trie_walk import Ints
 from workbench.constraint.labels import Labelled
 from workbench.constraint.labels import read_as as read_as_by
+from workbench.constraint.masks import TokenMask, pack
+from workbench.constraint.monitored import Monitored
 from workbench.constraint.protocol import (
     Constraint,
     HasEngine,
     ProcessLocal,
     State,
-    TokenMask,
     Unconstrained,
     constraint_repr,
-    pack,
     reads_labels,
     state_key,
 )

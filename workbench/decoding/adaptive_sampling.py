@@ -26,9 +26,11 @@ import numpy as np
 from workbench.base.arguments import PositiveCount, checked
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
+from workbench.decoding.candidates import TokenDistribution
 from workbench.decoding.model import ForwardPass, Logits, TimedLogits
-from workbench.decoding.sampling import Sampling, SamplingError, TokenDistribution, log_sum
+from workbench.decoding.sampling import Sampling, SamplingError, log_sum
 from workbench.decoding.stages import Scores
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason

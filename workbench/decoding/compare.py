@@ -16,11 +16,12 @@ from typing import Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.base.visible_text import figure, format_table
+from workbench.base.text_tables import figure, format_table
 from workbench.decoding.contenders import UNCONSTRAINED, Contender, PreparedContender
+from workbench.decoding.measures import Measures, Surprisal, TimeSpent, measure
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Measures, Step, Surprisal, TimeSpent, Trace, measure
+from workbench.decoding.trace import Step, Trace
 from workbench.grammar.grammar import Grammar
 
 

@@ -22,16 +22,13 @@ from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import engine_of, token_distances
 from workbench.decoding.adaptive_sampling import Asap, Cars
+from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.model import CountModel, LanguageModel, Prompt, Session, context_of
+from workbench.decoding.opportunistic_masking import OpportunisticMasking, Picard
 from workbench.decoding.particles import Awrs, Particles
-from workbench.decoding.sampling import Sampling, milliseconds_since
-from workbench.decoding.speculative import (
-    CountProposer,
-    DraftSpeculation,
-    OpportunisticMasking,
-    Picard,
-)
+from workbench.decoding.sampling import Sampling
+from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.decoding.template import Template
 from workbench.decoding.trace import Trace

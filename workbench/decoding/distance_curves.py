@@ -18,7 +18,8 @@ import numpy as np
 
 from workbench.base.cached_property import cached_property
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.constraint.protocol import State, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import State
 from workbench.decoding.exact_distribution import Node, TokenTree, model_distribution
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits, StatelessSession

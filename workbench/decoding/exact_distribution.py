@@ -29,7 +29,8 @@ from workbench.base.cpu_time import uncounted
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.constraint.protocol import Constraint, State, TokenMask, Unconstrained
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint, State, Unconstrained
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
     NARROWER_STRATEGIES,
@@ -39,9 +40,10 @@ from workbench.decoding.contenders import (
     PreparedContender,
 )
 from workbench.decoding.generate import Generation, generate, generate_batch
+from workbench.decoding.measures import CanonicalSpelling, canonical_spelling
 from workbench.decoding.model import LanguageModel, Logits, StatelessSession, padded
 from workbench.decoding.sampling import Sampling, log_softmax, log_sum
-from workbench.decoding.trace import CanonicalSpelling, Step, Trace, canonical_spelling
+from workbench.decoding.trace import Step, Trace
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -22,9 +22,10 @@ from workbench.decoding.contenders import (
     contenders_named,
 )
 from workbench.decoding.generate import Generation, generate_batch
+from workbench.decoding.measures import Measures, TimeSpent, measure
 from workbench.decoding.model import Message, chatting
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.trace import Measures, TimeSpent, Trace, measure
+from workbench.decoding.trace import Trace
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation, notation_of, options_in
 from workbench.tasks.datasets import BadRow, Row, mapped

@@ -24,7 +24,7 @@ from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
-from workbench.decoding.strategy import unproductive_prefixes
+from workbench.decoding.forced_suffix import unproductive_prefixes
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.pushdown.build import build, check_defined

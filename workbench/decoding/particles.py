@@ -27,7 +27,8 @@ from workbench.base.arguments import PositiveCount, Probability, check_fields
 from workbench.base.errors import ModelError
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import check_drawn
-from workbench.decoding.generate import decoding_loop, run_together
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
+from workbench.decoding.generate import decoding_loop
 from workbench.decoding.model import (
     ForwardPass,
     LanguageModel,
@@ -35,13 +36,9 @@ from workbench.decoding.model import (
     Prompt,
     another_session,
 )
-from workbench.decoding.sampling import (
-    Sampling,
-    TokenDistribution,
-    log_sum,
-    milliseconds_since,
-)
-from workbench.decoding.speculative import LazyMask, LazyStep, allows
+from workbench.decoding.opportunistic_masking import LazyMask, LazyStep, allows
+from workbench.decoding.sampling import Sampling, log_sum
+from workbench.decoding.shared_passes import run_together
 from workbench.decoding.stages import likeliest
 from workbench.decoding.strategy import DecodingLoop, Steps
 from workbench.decoding.trace import Step, StopReason, Trace

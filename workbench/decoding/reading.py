@@ -18,6 +18,7 @@ from workbench.base.arguments import Count, checked
 from workbench.base.errors import ModelError, VocabularyError
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import GREEDY, same_tokens
 from workbench.decoding.model import (
     ChatPrompts,
@@ -27,7 +28,7 @@ from workbench.decoding.model import (
     Session,
     context_of,
 )
-from workbench.decoding.sampling import Sampling, TokenDistribution, milliseconds_since
+from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Step, perplexity
 from workbench.vocabulary.vocabulary import TokenId
 

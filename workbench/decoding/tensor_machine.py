@@ -20,9 +20,9 @@ import torch
 
 from workbench.base.errors import LimitError, TokenNotAllowed, WorkbenchError
 from workbench.constraint.engine.compose_pda import TokenPdaMove
-from workbench.constraint.methods.closed_forms import ComposedFsa, ComposedPda
+from workbench.constraint.methods.composed import ComposedFsa, ComposedPda
 from workbench.constraint.protocol import Constraint
-from workbench.pushdown.network import BOTTOM
+from workbench.pushdown.textbook_pda import BOTTOM
 from workbench.vocabulary.vocabulary import TokenId
 
 #: Marks the end of a pop string, and a place below the stack; both are no stack symbols.

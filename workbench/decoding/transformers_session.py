@@ -36,7 +36,6 @@ from workbench.decoding.checkpoint import (
     free_memory,
     rope_length_of,
 )
-from workbench.decoding.generate import MAX_ROWS, Call, PassQueue
 from workbench.decoding.model import (
     ForwardPass,
     Logits,
@@ -44,6 +43,7 @@ from workbench.decoding.model import (
     common_prefix,
     model_failed,
 )
+from workbench.decoding.shared_passes import MAX_ROWS, Call, PassQueue
 from workbench.vocabulary.vocabulary import TokenId
 
 #: The tokens of each text of a pass.

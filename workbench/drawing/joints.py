@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from workbench.base.limits import check_time_budget
-from workbench.drawing.connectors import Point, direction
+from workbench.drawing.connectors import Point
+from workbench.drawing.rails import direction
 
 #: The tip of an arrow's head, and its direction (dx, dy).
 Head = tuple[Point, Point]

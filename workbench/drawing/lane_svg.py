@@ -7,10 +7,11 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 from workbench.base.limits import check_time_budget
 from workbench.base.visible_text import printable, shorten
-from workbench.drawing.connectors import BOX, RADIUS, Label, Point
+from workbench.drawing.connectors import BOX, Label, Point
 from workbench.drawing.graph import Edge, Node
 from workbench.drawing.joints import Head
 from workbench.drawing.lanes import NAME, Lane, LaneLayout, Line, Placed
+from workbench.drawing.rails import RADIUS
 from workbench.drawing.render import MONOSPACED, NAMESPACE
 
 #: Size of labels and of state numbers, in pixels.

@@ -24,24 +24,26 @@ from workbench.base.visible_text import columns, shorten
 from workbench.drawing.connectors import (
     BOX,
     CHAR,
-    DOWN,
-    RADIUS,
-    UP,
     Label,
     Point,
-    Route,
-    Row,
-    Want,
-    assign_columns,
     connectors_of,
-    detour,
-    direction,
-    head_at,
     loop_states,
     ordered,
 )
 from workbench.drawing.graph import Graph, Node
 from workbench.drawing.joints import Head, joints
+from workbench.drawing.rails import (
+    DOWN,
+    RADIUS,
+    UP,
+    Route,
+    Row,
+    Want,
+    assign_columns,
+    detour,
+    direction,
+    head_at,
+)
 
 #: Width of one column of the font of state numbers.
 SMALL_CHAR = 6.1

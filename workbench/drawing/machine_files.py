@@ -49,10 +49,11 @@ from typing import Any
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.labels import first_label_id
-from workbench.constraint.protocol import TokenAutomaton
+from workbench.constraint.token_machines import TokenAutomaton
 from workbench.drawing.edge_labels import byte_edges, folded
 from workbench.grammar.label_encoding import show_labels
-from workbench.pushdown.network import Network, Pda
+from workbench.pushdown.network import Network
+from workbench.pushdown.textbook_pda import Pda
 from workbench.syntax.ranges import Ranges
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

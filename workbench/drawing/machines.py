@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.automata.code_points import describe
+from workbench.automata.class_descriptions import describe
 from workbench.automata.nfa import Nfa
 from workbench.base.dfa import Dfa
 from workbench.base.visible_text import printable, visible
@@ -40,7 +40,8 @@ from workbench.drawing.token_edges import (
     token_edges,
 )
 from workbench.grammar.label_encoding import LABEL_CODES
-from workbench.pushdown.network import BOTTOM, Network, Pda
+from workbench.pushdown.network import Network
+from workbench.pushdown.textbook_pda import BOTTOM, Pda
 from workbench.syntax.ranges import Ranges
 from workbench.vocabulary.vocabulary import TokenId
 

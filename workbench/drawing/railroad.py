@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import railroad
 
-from workbench.automata.code_points import describe
+from workbench.automata.class_descriptions import describe
 from workbench.base.visible_text import columns, printable, shorten, visible
 from workbench.pushdown.cfg import gathered
 from workbench.syntax import grammar_tree as kbnf

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from string import ascii_lowercase
 
-from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node, budgeted
+from workbench.drawing.json_escapes import fold_escapes
 from workbench.drawing.token_edges import MAX_EXAMPLES, MAX_WRITTEN_OUT, fitting
 
 #: Ladders with fewer rungs are drawn state by state.

@@ -23,7 +23,8 @@ from workbench.drawing.edge_labels import folded
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import reading_edges, state_node
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, named_toy
+from workbench.vocabulary.toy_vocabularies import named_toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: Figure 3(a): sums of numbers, with or without brackets; a number is one terminal.
 FIGURE_3 = "E ::= int | '(' E ')' | E '+' E;\nint ::= #'[1-9][0-9]*|0+';"

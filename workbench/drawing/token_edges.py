@@ -20,7 +20,7 @@ from workbench.base.dfa import Dfa
 from workbench.base.visible_text import columns, fitted, visible
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.labels import LabelTokens, LabelVocabulary, first_label_id
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.drawing.graph import Edge, budgeted
 from workbench.vocabulary.vocabulary import Vocabulary
 

@@ -25,9 +25,11 @@ from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import draw_dfa, draw_nfa, draw_pda, draw_token_fsa, draw_token_pda
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.network import Network, pda
+from workbench.pushdown.network import Network
+from workbench.pushdown.textbook_pda import pda
 from workbench.syntax.regex.parser import parse_regex
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, named_toy
+from workbench.vocabulary.toy_vocabularies import named_toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The most tokens of a drawn transducer; of larger vocabularies this many are drawn.
 MAX_DRAWN_TOKENS = 24

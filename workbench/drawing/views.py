@@ -20,8 +20,8 @@ from workbench.base.visible_text import columns, count_of
 from workbench.drawing.connectors import BOX, CHAR
 from workbench.drawing.crossings import crossings
 from workbench.drawing.dot import Direction
-from workbench.drawing.edge_labels import fold_escapes
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.json_escapes import fold_escapes
 from workbench.drawing.lane_svg import svg as lanes_svg
 from workbench.drawing.lanes import STREET, LaneLayout, lay_out, most_lanes
 from workbench.drawing.parts import Parts

@@ -19,7 +19,8 @@ from workbench.automata.thompson import thompson
 from workbench.base.arguments import checked
 from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import Advice, LimitError, WorkbenchError
+from workbench.base.diagnostics import Advice
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, Phase, time_budget, timed
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten

@@ -15,7 +15,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from workbench.base.errors import Advice, ArgumentValueError, ParseError, WorkbenchError, suggestion
+from workbench.base.diagnostics import Advice, suggestion
+from workbench.base.errors import ArgumentValueError, ParseError, WorkbenchError
 from workbench.base.limits import Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import Combining
@@ -39,7 +40,7 @@ class Importing(Combining):
         Raises: ParseError, BuildError, LimitError.
         """
         from workbench.schema.json_schema import schema_grammar
-        from workbench.schema.schema_reader import KEYWORD, SchemaOptions
+        from workbench.schema.schema_options import KEYWORD, SchemaOptions
 
         options = SchemaOptions(whitespace=self.whitespace)
         parsed = schema_grammar(source, options, self.limits)
@@ -128,7 +129,7 @@ def _json_schema(
     **options: Any,  # noqa: ANN401  # the fields of ``SchemaOptions``
 ) -> ParsedGrammar:
     from workbench.schema.json_schema import schema_grammar
-    from workbench.schema.schema_reader import SchemaOptions
+    from workbench.schema.schema_options import SchemaOptions
 
     with time_budget(limits.seconds):
         parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
@@ -174,7 +175,7 @@ def _prepare_lark() -> None:
 def _structural_tag(
     source: Source, _: str, limits: Limits, *, whitespace: str | int
 ) -> ParsedGrammar:
-    from workbench.schema.schema_reader import SchemaOptions
+    from workbench.schema.schema_options import SchemaOptions
     from workbench.schema.structural_tag import parse_structural_tag
 
     options, operations = SchemaOptions(whitespace=whitespace), Importing(source, limits)
@@ -461,7 +462,7 @@ def generation_options(
 
 def _is_free(text: str, notation: Notation, options: Mapping[str, Any]) -> bool:
     """Whether a grammar has JSON and does not choose its white space itself."""
-    from workbench.schema.schema_reader import KEYWORD, chooses_whitespace
+    from workbench.schema.schema_options import KEYWORD, chooses_whitespace
 
     match notation:
         case Notation.JSON_SCHEMA:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from workbench.automata.code_points import character_edges, describe
+from workbench.automata.class_descriptions import describe
+from workbench.automata.code_points import character_edges
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.small_dfa import smallest
 from workbench.base.cached_property import cached_property

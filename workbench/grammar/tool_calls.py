@@ -29,7 +29,8 @@ from functools import partial
 from typing import Any
 
 from workbench.base.arguments import checked
-from workbench.base.errors import ArgumentValueError, SourceError, WorkbenchError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import ArgumentValueError, SourceError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.grammar.grammar import Grammar
 

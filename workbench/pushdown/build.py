@@ -27,12 +27,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.automata.build import line_starts, regex_dfa
+from workbench.automata.build import regex_dfa
 from workbench.automata.graphs import reachable
+from workbench.automata.newline_tokens import line_starts
 from workbench.automata.operations import difference, first_match, intersection
 from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import BuildError, LimitError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import NO_SPAN, Source, Span
 from workbench.pushdown.cfg import (

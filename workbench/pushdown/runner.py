@@ -20,17 +20,11 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.pushdown import machine_arrays
 from workbench.pushdown import stepping as rooms
+from workbench.pushdown.machine_arrays import Growth, Room, Rules
 from workbench.pushdown.network import Network
-from workbench.pushdown.stepping import (
-    Growth,
-    Room,
-    Rules,
-    find_configurations,
-    grown,
-    number,
-    successor,
-)
+from workbench.pushdown.stepping import find_configurations, grown, number, successor
 
 #: The number of a stack node; 0 is the empty stack.
 StackNode = int
@@ -93,7 +87,7 @@ class Runner:
 
     def __len__(self) -> int:
         """The number of situations computed until now."""
-        return int(self.room.used[rooms.SITUATIONS])
+        return int(self.room.used[machine_arrays.SITUATIONS])
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
@@ -113,15 +107,15 @@ class Runner:
             yield symbol
 
     def depth(self, node: StackNode) -> int:
-        return int(self.room.nodes[node, rooms.DEPTH])
+        return int(self.room.nodes[node, machine_arrays.DEPTH])
 
     def steps(self) -> Steps:
         """The step by which each situation was found; a view, −1 for the initial one."""
-        return self.room.about[: len(self), rooms.BEFORE : rooms.READ + 1]
+        return self.room.about[: len(self), machine_arrays.BEFORE : machine_arrays.READ + 1]
 
     def is_final(self, situation: Situation) -> bool:
         """Whether a text that leads to the situation is accepted."""
-        return bool(self.room.about[situation, rooms.ACCEPTS])
+        return bool(self.room.about[situation, machine_arrays.ACCEPTS])
 
     def step(self, situation: Situation, byte: int, clock: Clock | None = None) -> Situation:
         """The situation after a byte, or ``DEAD``; ``clock`` is that of the whole text."""
@@ -155,13 +149,13 @@ class Runner:
         Raises: LimitError
         """
         limits, room = self.limits, self.room
-        if status == rooms.TOO_DEEP:
+        if status == machine_arrays.TOO_DEEP:
             limits.check("stack_depth", limits.stack_depth + 1, "the text nests too deeply")
         clock.check()
-        if status == rooms.PAUSED:
-            room.used[rooms.STEPS_LEFT] = rooms.STEPS_PER_CHECK
+        if status == machine_arrays.PAUSED:
+            room.used[machine_arrays.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
             return
-        if status == rooms.FULL_FOUND and len(room.found) >= limits.configurations:
+        if status == machine_arrays.FULL_FOUND and len(room.found) >= limits.configurations:
             limits.check(
                 "configurations",
                 limits.configurations + 1,

@@ -20,16 +20,57 @@ A kernel that needs more room, or has computed ``STEPS_PER_CHECK`` steps, return
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.determinize import fill_slots
-from workbench.automata.lazy_dfa import UNKNOWN, Subsets
+from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
 from workbench.base.kernels import inner, int64, njit, of_arrays, wrapping
-from workbench.pushdown.network import FINAL, GOES_ON, STAR, Network
+from workbench.pushdown.machine_arrays import (
+    ACCEPTED,
+    ACCEPTS,
+    BEFORE,
+    BEGIN,
+    CONFIGURATIONS,
+    DEEPEST,
+    DEPTH,
+    END,
+    FLOOR,
+    FROM,
+    FULL_CONFIGURATIONS,
+    FULL_FOUND,
+    FULL_NODES,
+    FULL_OPENINGS,
+    FULL_SITUATIONS,
+    GROUPS,
+    GROWING,
+    GROWTH,
+    HASH,
+    LARGE,
+    LOWEST,
+    MAX_HASH,
+    NODES,
+    OPENED,
+    OPENINGS,
+    PARENT,
+    PAUSED,
+    PUSHES,
+    READ,
+    RETURN_READS,
+    SITUATIONS,
+    STEPS_LEFT,
+    SYMBOL,
+    TO,
+    TOO_DEEP,
+    Ints,
+    Longs,
+    Room,
+    Rules,
+)
+from workbench.pushdown.network import FINAL, GOES_ON, STAR
 
 _LOW = 0xFFFFFFFF
 
@@ -88,7 +129,7 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     ``floor`` is the lowest stack depth that the step examined.
     """
     found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
-    key = hash_of(found, int64(0), count) & _MAX_HASH
+    key = hash_of(found, int64(0), count) & MAX_HASH
     slot = key & (len(slots) - 1)
     while slots[slot] >= 0:
         known = slots[slot]
@@ -232,14 +273,14 @@ def grown(room: Room, full: int) -> Room:
 
 
 def _growing(room: Room, full: int) -> tuple[str, ...]:
-    """The arrays that are enlarged, as in ``_GROWING``."""
+    """The arrays that are enlarged, as in ``GROWING``."""
     if full == FULL_OPENINGS and room.used[OPENED] == len(room.groups):
         return "groups", "reads"
-    return _GROWING[full]
+    return GROWING[full]
 
 
 def _factor(room: Room, full: int) -> int:
-    return 2 if getattr(room, _growing(room, full)[0]).nbytes > _LARGE else GROWTH
+    return 2 if getattr(room, _growing(room, full)[0]).nbytes > LARGE else GROWTH
 
 
 def _longer(array: npt.NDArray[Kind], factor: int) -> npt.NDArray[Kind]:
@@ -471,200 +512,3 @@ def _same_targets(rules: Rules, room: Room, begin: int, end: int, column: int, o
         if rules.table[at + column] != rules.table[at + other]:
             return False
     return True
-
-
-# -- arrays ---------------------------------------------------------------------------------------
-# The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
-#
-# ``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they
-# return a status that names it, and Python code replaces it by a larger one (``stepping.grown``).
-#
-# The stacks form a tree; a stack node is its top symbol and the node of the stack below::
-#
-#     nodes      PARENT  SYMBOL  DEPTH        node 2 is the stack [7, 9] (9 on top)
-#       0          0      DEAD     0          a configuration is (state << 32) | node
-#       1          0       7       1          a situation is a sorted set of configurations
-#       2          1       9       2
-
-
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.uint8]
-
-#: The entries of ``Room.used``: how much of each array is filled, how many steps may be computed
-#: before the clock is checked, and the maximum depth of a stack.
-NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, STEPS_LEFT, DEEPEST = range(8)
-
-#: The status codes of kernels, instead of a number: which array is full, …
-FULL_NODES, FULL_OPENINGS, FULL_SITUATIONS, FULL_CONFIGURATIONS, FULL_FOUND = range(-15, -10)
-#: … the clock must be checked, or a stack is too deep.
-PAUSED, TOO_DEEP = -9, -8
-
-#: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
-PARENT, SYMBOL, DEPTH = range(3)
-
-#: The columns of ``Room.returns``: whether the text is accepted, or −1 if nothing is known yet; the
-#: lowest stack depth examined; the byte classes that are read, from the third column on.
-ACCEPTED, FLOOR, RETURN_READS = range(3)
-
-#: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
-BEGIN, END, GROUPS = range(3)
-
-#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, the
-#: lowest stack depth that their returns examine, the low bits of their hash, and the step by which
-#: the situation was found first: the situation before and the byte class read, −1 if initial.
-FROM, TO, ACCEPTS, LOWEST, HASH, BEFORE, READ = range(7)
-_MAX_HASH = 2**31 - 1
-
-#: The number of steps computed before the clock is checked, and of openings tried in them: a few
-#: milliseconds.
-STEPS_PER_CHECK = 20_000
-#: The initial capacity for situations; a power of two, like all hash tables.
-_INITIAL_CAPACITY = 256
-#: A full array grows by this factor, a power of two; one of more bytes than ``_LARGE`` by 2.
-GROWTH, _LARGE = 4, 1 << 22
-#: The arrays that are enlarged together, the largest one first, by the status of a kernel.
-_GROWING = {
-    FULL_NODES: ("returns", "nodes", "node_slots"),
-    FULL_OPENINGS: ("openings", "pushes"),
-    FULL_SITUATIONS: ("table", "about", "floors", "slots"),
-    FULL_CONFIGURATIONS: ("configurations",),
-    FULL_FOUND: ("found",),
-}
-
-
-class Rules(NamedTuple):
-    """A network over byte classes, as arrays for kernels.
-
-    Shape: Q states, W columns of the network, C byte classes, K calls. ``table`` (Q · W,) int32,
-           flat; ``columns`` (C,) int32, the column of a byte class; ``calls`` (K, 2) int32, the
-           initial state of the called rule and the return state to push, or ``DEAD`` if none is
-           pushed; those of state q are ``calls_from[q]:calls_from[q + 1]``; ``flags`` (Q,) uint8.
-    """
-
-    table: Ints
-    columns: Ints
-    calls_from: Ints
-    calls: Ints
-    flags: Flags
-
-    @staticmethod
-    def none() -> Rules:
-        """Empty arrays, for a machine without a stack."""
-        empty, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
-        return Rules(empty, empty, empty, calls, np.empty(0, np.uint8))
-
-    @staticmethod
-    def of(network: Network) -> Rules:
-        """The arrays of a network."""
-        found = network.entries
-        table = np.ascontiguousarray(network.table).reshape(-1)
-        return Rules(table, found.columns, found.first, found.entered, found.flags)
-
-
-class Growth(NamedTuple):
-    """What a kernel needs to compute new states: the rules of a network, or subsets of an Nfa."""
-
-    rules: Rules
-    subsets: Subsets
-
-    @staticmethod
-    def of(rules: Rules | None = None, subsets: Subsets | None = None) -> Growth:
-        """With one of both, or none for a complete machine."""
-        return Growth(rules or Rules.none(), subsets or Subsets.none())
-
-
-class Room(NamedTuple):
-    """Everything computed until now: stacks, openings of states, situations, and their steps.
-
-    A configuration is an int64: a state in the high half, a stack node in the low half.
-
-    Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack; ``returns`` (n, 2 + W) int64,
-           what the configurations after all returns from a stack read (see ``ACCEPTED``).
-           Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
-           not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
-           ``pushes`` with the return states pushed before. Sets of byte classes as W words of 64
-           bits: ``groups`` (q, C, W) int64, for each class those with equal targets; ``reads``
-           (q, W) int64, those that are read.
-           Situations: ``about`` (s, 7) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
-           (s · C,) int32, the next situation.
-           Scratch: ``found``, the configurations of the next situation; ``marks`` (2, C), hashes of
-           byte classes and the first class with equal targets; ``alike`` (2, W), sets of byte
-           classes.
-           ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
-           ``used`` (8,) int64 are counters.
-    """
-
-    nodes: Ints
-    returns: Longs
-    node_slots: Ints
-    opened: Ints
-    openings: Ints
-    pushes: Ints
-    groups: Longs
-    reads: Longs
-    configurations: Longs
-    about: Ints
-    floors: Ints
-    table: Ints
-    slots: Ints
-    found: Longs
-    marks: Longs
-    alike: Flags
-    used: Longs
-
-    @staticmethod
-    def of(rules: Rules, deepest: int) -> Room:
-        """Small arrays, for stacks of at most ``deepest`` symbols."""
-        states, classes = len(rules.flags), len(rules.columns)
-        words = (classes + 63) // 64
-        nodes = np.zeros((_INITIAL_CAPACITY, 3), np.int32)
-        nodes[0, SYMBOL] = DEAD
-        return Room(
-            nodes=nodes,
-            returns=np.empty((_INITIAL_CAPACITY, 2 + words), np.int64),
-            node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
-            opened=np.full((states, 3), -1, np.int32),
-            openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
-            pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
-            groups=np.empty((_INITIAL_CAPACITY, classes, words), np.int64),
-            reads=np.empty((_INITIAL_CAPACITY, words), np.int64),
-            configurations=np.empty(4 * _INITIAL_CAPACITY, np.int64),
-            about=np.full((_INITIAL_CAPACITY, 7), -1, np.int32),
-            floors=np.empty(_INITIAL_CAPACITY, np.int32),
-            table=np.empty(_INITIAL_CAPACITY * classes, np.int32),
-            slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
-            found=np.empty(64, np.int64),
-            marks=np.empty((2, classes), np.int64),
-            alike=np.empty((2, words), np.int64),
-            used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
-        )
-
-    @staticmethod
-    def of_table(table: Ints) -> Room:
-        """The arrays of a machine without a stack, with a given table (Q, C)."""
-        empty, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
-        return Room(
-            nodes=rows,
-            returns=np.empty((0, 2), np.int64),
-            node_slots=empty,
-            opened=rows,
-            openings=rows,
-            pushes=empty,
-            groups=np.empty((0, table.shape[1], 0), np.int64),
-            reads=np.empty((0, 0), np.int64),
-            configurations=np.empty(0, np.int64),
-            about=np.empty((0, 7), np.int32),
-            floors=empty,
-            table=np.ascontiguousarray(table).reshape(-1),
-            slots=empty,
-            found=np.empty(0, np.int64),
-            marks=np.empty((2, 0), np.int64),
-            alike=np.empty((2, 0), np.int64),
-            used=np.zeros(8, np.int64),
-        )
-
-    @property
-    def bytes(self) -> int:
-        """The memory of all arrays."""
-        return sum(array.nbytes for array in self)

@@ -25,14 +25,8 @@ from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.normal_form import Arrays, LazySet, Objects
 from workbench.schema.references import given_documents
-from workbench.schema.schema_reader import (
-    OPTIONS,
-    Document,
-    SchemaNote,
-    SchemaOptions,
-    Spacing,
-    apply_guidance,
-)
+from workbench.schema.schema_options import OPTIONS, SchemaOptions, Spacing, apply_guidance
+from workbench.schema.schema_reader import Document, SchemaNote
 from workbench.schema.write_arrays import array_expression
 from workbench.schema.write_objects import object_expression
 from workbench.schema.write_values import RuleWriter, has_no_value, productive_rules

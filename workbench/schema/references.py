@@ -16,7 +16,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import unquote, urljoin
 
-from workbench.base.errors import WorkbenchError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import check_time_budget
 from workbench.schema.schema_reader import (
     Document,

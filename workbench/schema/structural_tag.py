@@ -36,18 +36,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from workbench.base.errors import Advice, ParseError, SourceError, suggestion
+from workbench.base.diagnostics import Advice, suggestion
+from workbench.base.errors import ParseError, SourceError
 from workbench.base.limits import Limits
 from workbench.base.source import Source, Span
 from workbench.schema.json_schema import schema_grammar
-from workbench.schema.schema_reader import (
-    OPTIONS,
-    Document,
-    Node,
-    SchemaOptions,
-    json_text,
-    location,
-)
+from workbench.schema.schema_options import OPTIONS, SchemaOptions
+from workbench.schema.schema_reader import Document, Node, json_text, location
 from workbench.schema.tag_formats import (
     FORMAT,
     FORMATS,
@@ -67,14 +62,15 @@ from workbench.schema.tag_formats import (
     is_unlimited,
     listed,
     members_of,
-    parameters,
     refused,
     text_of,
     texts_of,
     unescaped,
     wrong_value,
 )
-from workbench.syntax.derived_rules import CountRules, dispatched, free_text, written_parts
+from workbench.schema.xml_parameters import parameters
+from workbench.syntax.derived_rules import CountRules, written_parts
+from workbench.syntax.free_text import dispatched, free_text
 from workbench.syntax.gbnf import parse_gbnf
 from workbench.syntax.grammar_tree import (
     Automaton,

@@ -25,12 +25,12 @@ from workbench.base.source import Span, replaced
 from workbench.schema.algebra.set_operations import both_objects, meet
 from workbench.schema.counting import MAX_COUNTED_SINGLY, BlockCounter
 from workbench.schema.intervals import Grid, Interval
+from workbench.schema.member_graphs import write_graph
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
     LazySet,
     Objects,
-    SetAlgebra,
     Values,
     all_but,
     canonical,
@@ -38,8 +38,8 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Node, unsupported
+from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
-from workbench.schema.write_objects import write_graph
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
 from workbench.syntax.grammar_tree import (
     Expression,

@@ -37,7 +37,8 @@ from workbench.schema.counting import (
 from workbench.schema.intervals import Interval
 from workbench.schema.normal_form import LazySet, Values
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import Node, Spacing, first_keyword, location, unsupported
+from workbench.schema.schema_options import Spacing
+from workbench.schema.schema_reader import Node, first_keyword, location, unsupported
 from workbench.schema.string_machines import Content
 from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (

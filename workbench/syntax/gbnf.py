@@ -14,11 +14,13 @@ import string
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from workbench.base.errors import BuildError, ParseError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import NESTING, Cursor, Escapes, LexemeNames, Part, take_bounds
-from workbench.syntax.derived_rules import CountRules, dispatched, substring_rules, written_parts
+from workbench.syntax.cursor import NESTING, Cursor, LexemeNames, Part, take_bounds
+from workbench.syntax.derived_rules import CountRules, substring_rules, written_parts
+from workbench.syntax.free_text import dispatched
 from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
@@ -48,6 +50,7 @@ from workbench.syntax.rule_attributes import (
     rule_options,
     take_attributes,
 )
+from workbench.syntax.string_escapes import Escapes
 
 #: A name may contain dots, as in xgrammar, but not begin or end with one: ``.`` alone is any
 #: character, as in llama.cpp. Brackets before ``::=`` are the attributes of the rule, other

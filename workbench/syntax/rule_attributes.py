@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from workbench.base.errors import ParseError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import ParseError
 from workbench.base.source import NO_SPAN, Source, Span
 from workbench.syntax.cursor import Cursor
 from workbench.syntax.grammar_tree import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import figure
+from workbench.base.text_tables import figure
 from workbench.tasks.task import Outcome, Record
 
 if TYPE_CHECKING:

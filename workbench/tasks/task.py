@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from workbench.base.errors import WorkbenchError, finite
+from workbench.base.diagnostics import finite
+from workbench.base.errors import WorkbenchError
 
 #: Plain values: what JSON can store.
 Record = dict[str, Any]

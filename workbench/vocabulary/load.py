@@ -24,7 +24,8 @@ from workbench.vocabulary.gguf_file import (
 )
 from workbench.vocabulary.mistral import MISTRAL, mistral_vocabulary
 from workbench.vocabulary.tokenizer import check_exact, vocabulary_of
-from workbench.vocabulary.vocabulary import TOYS, TokenId, Vocabulary, named_toy
+from workbench.vocabulary.toy_vocabularies import TOYS, named_toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

@@ -19,8 +19,8 @@ from workbench.base.source import Source
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.constraint.engine.compose_pda import TokenPda, compose_pda
-from workbench.constraint.engine.trie_walk import SelfLoopCache
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.engine.self_loops import SelfLoopCache
+from workbench.constraint.masks import TokenMask
 from workbench.engines.case import Case, grammar_of
 from workbench.engines.peer import Compiled, Extras, Peer, Walker, quickest_ms
 from workbench.grammar.grammar import Grammar

@@ -22,7 +22,8 @@ from workbench.constraint.protocol import Constraint
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 GALLERY = load_gallery()
 PATIENT = Limits(seconds=60.0)

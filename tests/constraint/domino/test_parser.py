@@ -18,7 +18,7 @@ from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.domino.terminal_parser import Parser
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 
 def after(parser: Parser, sequence: tuple[int, ...]) -> int:

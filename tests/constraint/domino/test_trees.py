@@ -14,7 +14,7 @@ from workbench.constraint.methods.domino.scanner import BETWEEN
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
-from workbench.vocabulary.vocabulary import toy
+from workbench.vocabulary.toy_vocabularies import toy
 
 
 def attached(tree: SubterminalTree) -> list[tuple[tuple[int, ...], int, bool]]:

@@ -9,7 +9,8 @@ from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.constraint.methods.domino.domino import DominoConstraint
 from workbench.constraint.methods.domino.scanner import BETWEEN, Terminals, terminals_of
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Every beginning of a text is tried with these; their bytes are tokens too.
 PIECES = toy(("a", "b", "c", "ab", "ba", "abc", "aab", "bb", "cab", "abab", "ca"))

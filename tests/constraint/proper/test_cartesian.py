@@ -8,12 +8,8 @@ from typing import Any
 import pytest
 
 from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
-from workbench.constraint.methods.proper.direct_merge import (
-    TokenDfa,
-    cartesian_merge,
-    minimal,
-    permissive,
-)
+from workbench.constraint.methods.proper.cartesian_merge import cartesian_merge
+from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper_methods import merged_automaton
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe

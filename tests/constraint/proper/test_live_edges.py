@@ -12,8 +12,8 @@ from tests.constraint.proper.oracles import cases, toy
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
+from workbench.constraint.methods.proper.guide_states import NEW_PIECE, SAME_PIECE, Guesses
 from workbench.constraint.methods.proper.live_edges import Live, distinct, live_edges
-from workbench.constraint.methods.proper.walker import NEW_PIECE, SAME_PIECE, Guesses
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -4,9 +4,9 @@ import pytest
 
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.boundaries import missing_bytes
+from workbench.constraint.methods.proper.guide_states import SAME_PIECE, Guesses
 from workbench.constraint.methods.proper.live_edges import live_edges
 from workbench.constraint.methods.proper.proper import RegularRows, is_completable
-from workbench.constraint.methods.proper.walker import SAME_PIECE, Guesses
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -19,7 +19,8 @@ from workbench.base.errors import VocabularyError, WorkbenchError
 from workbench.constraint.compile import METHODS
 from workbench.constraint.protocol import Constraint
 from workbench.grammar.grammar import Grammar
-from workbench.vocabulary.vocabulary import Vocabulary, named_toy
+from workbench.vocabulary.toy_vocabularies import named_toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 RULES = [("a", "a"), ("a", "b")]
 

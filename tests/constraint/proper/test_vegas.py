@@ -14,6 +14,7 @@ from tests.constraint.proper.oracles import cases, figures, toy
 from tests.constraint.proper.test_constraint import sequences
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import WorkbenchError
+from workbench.constraint.methods.proper.guide_states import SAME_PIECE
 from workbench.constraint.methods.proper.live_edges import Live, live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import (
@@ -24,7 +25,6 @@ from workbench.constraint.methods.proper.proper_methods import (
     only_guess,
     regions,
 )
-from workbench.constraint.methods.proper.walker import SAME_PIECE
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -24,7 +24,7 @@ from workbench.base.errors import (
     VocabularyError,
     WorkbenchError,
 )
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.protocol import Constraint
 from workbench.vocabulary.vocabulary import Vocabulary

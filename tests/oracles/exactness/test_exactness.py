@@ -20,10 +20,11 @@ from tests.oracles.exactness.subjects import Subject, known_subjects
 from tests.oracles.grammar_oracle import GrammarOracle
 from workbench.base.source import Source
 from workbench.constraint.engine.automaton import DfaConstraint
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.grammar.notations import Notation
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
-from workbench.vocabulary.vocabulary import Vocabulary, all_bytes, toy
+from workbench.vocabulary.toy_vocabularies import all_bytes, toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def recogniser(notation: str, text: str) -> Recogniser:

@@ -19,7 +19,8 @@ from tests.vocabulary.tokenization.slow_bpe import (
 )
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Tokenizer, Vocabulary
 
 CASES = cases("proper") + cases("proper_pretokenized")
 NAMED = pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])

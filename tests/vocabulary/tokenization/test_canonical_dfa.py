@@ -9,7 +9,7 @@ import pytest
 from tests.vocabulary.tokenization.slow_bpe import DATA, table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.pair_test import canonical_dfa, canonical_dfa_by_merges
+from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa, canonical_dfa_by_merges
 
 FIGURE = json.loads((DATA / "proper_figures.json").read_text("utf-8"))["figure_9"]
 

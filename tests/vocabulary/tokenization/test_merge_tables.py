@@ -16,7 +16,7 @@ from workbench.vocabulary import disk_cache
 from workbench.vocabulary.tokenization import bpe as merge_tables
 from workbench.vocabulary.tokenization import pair_test
 from workbench.vocabulary.tokenization.bpe import Bpe, tables_of
-from workbench.vocabulary.tokenization.merge_rules import Ints, Tables
+from workbench.vocabulary.tokenization.merge_kernels import Ints, Tables
 from workbench.vocabulary.vocabulary import AddedToken, Tokenizer, Vocabulary
 
 

@@ -12,12 +12,9 @@ from hypothesis import strategies as st
 from tests.vocabulary.tokenization.slow_bpe import greedy, passes, ranked, spines_ok, table
 from workbench.base.errors import VocabularyError
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.merge_rules import NOT_PRODUCED
-from workbench.vocabulary.tokenization.pair_test import (
-    Columns,
-    canonical_dfa,
-    canonical_dfa_by_merges,
-)
+from workbench.vocabulary.tokenization.merge_kernels import NOT_PRODUCED
+from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa, canonical_dfa_by_merges
+from workbench.vocabulary.tokenization.pair_test import Columns
 from workbench.vocabulary.vocabulary import TokenId, Tokenizer, Vocabulary
 
 Merges = list[tuple[str, str]]

@@ -15,7 +15,7 @@ from tests.vocabulary.tokenization.slow_bpe import sequences, walks
 from workbench.vocabulary import mistral
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.pair_test import canonical_dfa
+from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -12,21 +12,14 @@ import typer
 
 from workbench.app.cli.options import JsonOption, errors_reported, line, write_file
 from workbench.app.cli.tasks import JobsOption, RayOption, run_tasks, runner_named
-from workbench.audits.audit_tasks import (
-    WORK,
-    Plan,
-    audits_of,
-    command_of,
-    instances_of,
-    read_audits,
-    sampled,
-    unread,
-)
+from workbench.audits.audit_tasks import WORK, Plan, audits_of, command_of, read_audits
 from workbench.audits.auditor import SITES, TOKENS, Settings, engine_folders
 from workbench.audits.engines import AUDITED, engines_named
-from workbench.audits.findings import Audit, Status, report
-from workbench.audits.findings import page as written
+from workbench.audits.findings import Audit, Status
 from workbench.audits.judge import check_validator
+from workbench.audits.report import page as written
+from workbench.audits.report import report
+from workbench.audits.subjects import instances_of, sampled, unread
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 from workbench.tasks.summary import failures_of

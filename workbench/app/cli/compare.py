@@ -38,7 +38,8 @@ from workbench.app.cli.tasks import (
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
-from workbench.base.visible_text import format_table, visible
+from workbench.base.text_tables import format_table
+from workbench.base.visible_text import visible
 from workbench.decoding.compare import (
     RunBegan,
     RunEnded,

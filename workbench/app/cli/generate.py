@@ -53,13 +53,14 @@ from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate as run
+from workbench.decoding.measures import repetition
 from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.reading import read_text
 from workbench.decoding.retokenize import Healed, infilling_prompt
 from workbench.decoding.retokenize import heal as healed
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CoupledSpeculation
-from workbench.decoding.trace import Step, Trace, repetition
+from workbench.decoding.trace import Step, Trace
 from workbench.grammar.fill import fill as fill_hole
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.notations import FINISHING, notation_of, options_in

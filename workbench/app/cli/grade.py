@@ -17,7 +17,8 @@ import typer
 from workbench.analysis.exercise import Exercise, Graded, Outcome
 from workbench.app.cli.options import errors_reported, progress_bar, write_file
 from workbench.app.exercises.exercise_reader import load_exercise
-from workbench.base.errors import Problem, WorkbenchError
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.grammar.notations import Notation
 

@@ -26,13 +26,14 @@ from workbench.app.cli.options import (
     write_file,
 )
 from workbench.app.ui.takeaway import att, automaton
-from workbench.automata.code_points import describe
-from workbench.base.errors import Advice, Problem, WorkbenchError
+from workbench.automata.class_descriptions import describe
+from workbench.base.diagnostics import Advice, Problem
+from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.source import Source, Span
-from workbench.constraint.combined import Monitored
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.labels import longest_tokens
+from workbench.constraint.monitored import Monitored
 from workbench.constraint.protocol import Constraint, State, StepsByBytes
 from workbench.decoding.generate import after as state_after
 from workbench.drawing import machine_files

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, cast, get_type_hints
 import typer
 
 from workbench.analysis.problems import diagnose
-from workbench.base.errors import Problem, SourceError, WorkbenchError, finite
+from workbench.base.diagnostics import Problem, finite
+from workbench.base.errors import SourceError, WorkbenchError
 from workbench.base.extras import missing_package
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
@@ -31,9 +32,10 @@ from workbench.decoding.adaptive_sampling import Cars
 from workbench.decoding.checkpoint import set_threads
 from workbench.decoding.contenders import warm_up
 from workbench.decoding.model import LanguageModel, Message
+from workbench.decoding.opportunistic_masking import OpportunisticMasking
 from workbench.decoding.particles import Awrs, Particles
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import CountProposer, ForcedProposer, OpportunisticMasking
+from workbench.decoding.speculative import CountProposer, ForcedProposer
 from workbench.decoding.strategy import PLAIN, JumpForward, Speculation, Strategy
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar

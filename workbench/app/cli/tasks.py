@@ -10,7 +10,7 @@ import typer
 
 from workbench.app.cli.options import JsonOption, errors_reported, line
 from workbench.base.errors import WorkbenchError
-from workbench.base.visible_text import format_table
+from workbench.base.text_tables import format_table
 from workbench.tasks.summary import column_drawn, default_groups, failures_of, summary_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ GpusOption = Annotated[
 def runner_named(jobs: int, ray: str | None, gpus: float = 0.0) -> Runner:
     """The runner that the options choose. Raises: WorkbenchError."""
     if ray is not None:
-        from workbench.tasks.runners import RayCluster
+        from workbench.tasks.ray_runner import RayCluster
 
         return RayCluster(ray, None if jobs == 1 else jobs, gpus)
     if gpus:

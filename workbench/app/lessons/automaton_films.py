@@ -6,7 +6,8 @@ They show the states of the engine's machine, and their sentences are derived fr
 from __future__ import annotations
 
 from workbench.app.lessons.construction_films import arcs_between, set_name
-from workbench.app.lessons.lesson import Film, Frame, Given, Row, View, World
+from workbench.app.lessons.lesson import Film, Frame, Given, Row, View
+from workbench.app.lessons.lesson_world import World
 from workbench.automata.nfa import Nfa
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.visible_text import visible

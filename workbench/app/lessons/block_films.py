@@ -13,17 +13,8 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from workbench.app.lessons.lesson import (
-    Film,
-    Frame,
-    Given,
-    LessonError,
-    Row,
-    Table,
-    View,
-    World,
-    token_bytes,
-)
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table, View
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.decoding.blocks import (
     ENDED,
     Block,

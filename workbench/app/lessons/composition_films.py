@@ -11,17 +11,8 @@ from itertools import islice
 
 from workbench.app.lessons.automaton_films import opens_at, reading
 from workbench.app.lessons.construction_films import HIDDEN, arcs_between
-from workbench.app.lessons.lesson import (
-    Choice,
-    Film,
-    Frame,
-    Given,
-    LessonError,
-    Row,
-    Table,
-    View,
-    World,
-)
+from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.method_films import MethodSpec, constrained, name_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.automata import graphs
@@ -41,7 +32,8 @@ from workbench.drawing.transducers import (
     draw_fst,
     merged_detokenizer,
 )
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary, toy
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
 def drawn(machine: Fst, name: str) -> Graph:

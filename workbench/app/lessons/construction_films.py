@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View, World
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
+from workbench.app.lessons.lesson_world import World
 from workbench.automata.code_points import CharacterFsa, fold
 from workbench.automata.graphs import coreachable
 from workbench.automata.nfa import Nfa

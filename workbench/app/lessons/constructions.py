@@ -18,7 +18,8 @@ from workbench.app.lessons.construction_films import (
     set_name,
     subset_film,
 )
-from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View, World
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.stack_films import construction_film
 from workbench.automata.nfa import Nfa
 from workbench.automata.regex_program import simple_repeat

@@ -23,10 +23,9 @@ from workbench.app.lessons.lesson import (
     Question,
     Row,
     Table,
-    World,
     options_question,
-    token_bytes,
 )
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.mask_films import bits, number, share
 from workbench.app.lessons.method_films import (
     EXACT,

@@ -24,10 +24,9 @@ from workbench.app.lessons.lesson import (
     Row,
     Table,
     View,
-    World,
     options_question,
-    token_bytes,
 )
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.method_films import constrained
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible

@@ -26,26 +26,22 @@ from workbench.app.lessons.lesson import (
     Row,
     Table,
     View,
-    World,
     options_question,
-    token_bytes,
 )
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.method_films import constrained, ids_of
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.automata.derivatives import classes, derivatives, is_nullable, plain, shown
 from workbench.base.source import Source
 from workbench.base.visible_text import count_of, visible
-from workbench.constraint.mask_answers import compare_masks
+from workbench.constraint.mask_comparison import compare_masks
 from workbench.constraint.methods.adaptive_cache import AdaptiveCacheConstraint
-from workbench.constraint.methods.closed_forms import Pre3Constraint, PrefixEdge
 from workbench.constraint.methods.domino.scanner import BETWEEN
 from workbench.constraint.methods.lalr import END_OF_TEXT, LrTable
 from workbench.constraint.methods.lexeme_earley import Item, LexemeConstraint
-from workbench.constraint.methods.lexer_tables import (
-    GreatGrammaConstraint,
-    SynCodeConstraint,
-    TerminalConstraint,
-)
+from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint, TerminalConstraint
+from workbench.constraint.methods.pre3 import Pre3Constraint, PrefixEdge
+from workbench.constraint.methods.syncode import SynCodeConstraint
 from workbench.constraint.protocol import Constraint, State
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import character_label, draw_dfa, draw_network

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.app.lessons import (
     automaton_films,
     block_films,
+    budget_films,
     composition_films,
     construction_films,
     constructions,
@@ -20,23 +21,17 @@ from workbench.app.lessons import (
     merge_automata_films,
     merge_films,
     method_films,
+    monitor_films,
+    online_films,
     region_tables,
     stack_films,
     strategy_films,
+    theorems,
     token_films,
 )
 from workbench.app.lessons.construction_films import CharacterNfa, set_name, subset_steps
-from workbench.app.lessons.lesson import (
-    Film,
-    Frame,
-    Given,
-    Kind,
-    LessonError,
-    Table,
-    View,
-    World,
-    token_bytes,
-)
+from workbench.app.lessons.lesson import Film, Frame, Given, Kind, LessonError, Table, View
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.mask_films import share
 from workbench.app.lessons.token_films import choices, needed
 from workbench.base.visible_text import visible
@@ -93,15 +88,15 @@ FILMS: dict[str, Callable[..., Film]] = {
     "under": method_films.under,
     "trie walk": index_films.trie_walk,
     "labels": token_films.over_labels,
-    "distances": mask_films.distances,
-    "within budget": mask_films.within_budget,
+    "distances": budget_films.distances,
+    "within budget": budget_films.within_budget,
     "mask cache": engine_films.mask_cache,
     "lexer and rows": engine_films.lexer_and_rows,
     "spanner table": engine_films.spanner,
     "mask store": engine_films.store,
     "prefix edges": engine_films.prefix_machine,
     "trellis": block_films.trellis,
-    "monitored": mask_films.monitored,
+    "monitored": monitor_films.monitored,
 }
 
 
@@ -325,9 +320,9 @@ TABLES: dict[str, Callable[..., Table]] = {
     "positions": block_films.positions,
     "block passes": block_films.passes,
     "rules of the hole": block_films.hole_rules,
-    "tokens needed": mask_films.needed_after,
-    "meanings": mask_films.meanings,
-    "removed by a monitor": mask_films.taken_away,
+    "tokens needed": budget_films.needed_after,
+    "meanings": monitor_films.meanings,
+    "removed by a monitor": monitor_films.taken_away,
     "cuts": merge_films.cuts,
     "spellings": merge_films.spellings,
     "utf-8": utf8,
@@ -362,8 +357,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "pieces cut": merge_automata_films.piece_table,
     "algorithm 3": index_films.sub_sequences,
     "ranking": distribution_films.ranking,
-    "asked": index_films.asked,
-    "online costs": index_films.costs,
+    "asked": online_films.asked,
+    "online costs": online_films.costs,
     "top k": index_films.top_k,
     "instances": token_films.instances,
     "opportunistic": strategy_films.opportunistic,
@@ -375,8 +370,8 @@ TABLES: dict[str, Callable[..., Table]] = {
     "audit": engine_films.audited,
     "read by labels": token_films.read,
     "label sizes": token_films.sizes,
-    "theorem 1": token_films.transduced,
-    "theorems 2 and 3": token_films.composed_reads,
+    "theorem 1": theorems.transduced,
+    "theorems 2 and 3": theorems.composed_reads,
 }
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.app.lessons.films import BROAD, FILMS, TABLES
-from workbench.app.lessons.lesson import Kind, Lesson, LessonError, Opening, Step, World
+from workbench.app.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.questions import QUESTIONS
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.notations import Notation

@@ -15,18 +15,8 @@ from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.construction_films import arcs_between
-from workbench.app.lessons.lesson import (
-    Choice,
-    Film,
-    Frame,
-    Given,
-    LessonError,
-    Row,
-    Table,
-    View,
-    World,
-    token_bytes,
-)
+from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.merge_films import Rule, encoded, rule_name, splits
 from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.token_films import taken, taken_row
@@ -41,7 +31,7 @@ from workbench.constraint.methods.proper.direct_merge import (
     steps,
 )
 from workbench.drawing.graph import Edge, Graph, Node
-from workbench.vocabulary.tokenization.pair_test import MergedDfa, canonical_dfa_by_merges
+from workbench.vocabulary.tokenization.pair_automaton import MergedDfa, canonical_dfa_by_merges
 
 #: Rules shown together.
 _MAX_RULES = 7

@@ -13,18 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
-from workbench.app.lessons.lesson import (
-    Choice,
-    Film,
-    Frame,
-    Given,
-    KnownModel,
-    LessonError,
-    Row,
-    Table,
-    World,
-    token_bytes,
-)
+from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
+from workbench.app.lessons.lesson_world import KnownModel, World, token_bytes
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.base.visible_text import count_of, visible

@@ -10,11 +10,12 @@ from typing import Any
 
 from workbench.app.lessons import (
     block_films,
+    budget_films,
     distribution_films,
     domino_films,
     engine_films,
-    mask_films,
     merge_films,
+    monitor_films,
     region_tables,
     token_films,
 )
@@ -29,12 +30,11 @@ from workbench.app.lessons.lesson import (
     Kind,
     Question,
     Reply,
-    World,
     number_question,
     options_question,
     text_of,
-    token_bytes,
 )
+from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
 from workbench.app.lessons.merge_automata_films import in_both, merged
 from workbench.app.lessons.merge_films import tokenizations
@@ -173,12 +173,12 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "passes": pass_count,
     "per cent": _per_cent,
     "merged states": _merged_states,
-    "fewest tokens": mask_films.fewest,
+    "fewest tokens": budget_films.fewest,
     "longest condition": engine_films.longest_condition,
     "per cent of the likeliest block": block_films.best_share,
     "per cent of a block": block_films.share_of_block,
     "per cent at a position": block_films.known_share,
-    "tokens removed by a monitor": mask_films.removed,
+    "tokens removed by a monitor": monitor_films.removed,
 }
 
 
@@ -307,10 +307,10 @@ QUESTIONS: Mapping[str, Callable[..., Question]] = {
     "number": number,
     "ends": ends,
     "favourite": favourite,
-    "tokens within a budget": mask_films.allowed_within,
+    "tokens within a budget": budget_films.allowed_within,
     "decided": engine_films.decided,
-    "tokens under a monitor": mask_films.allowed_under,
-    "programs": mask_films.programs,
+    "tokens under a monitor": monitor_films.allowed_under,
+    "programs": monitor_films.programs,
     "taken away": distribution_films.taken_away,
     "allowed": distribution_films.allowed,
     "writable": distribution_films.writable,

@@ -20,9 +20,9 @@ from workbench.app.lessons.lesson import (
     Row,
     Table,
     View,
-    World,
     options_question,
 )
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.merge_automata_films import star_of, symbols_of
 from workbench.base.cached_property import cached_property
 from workbench.base.visible_text import count_of, visible

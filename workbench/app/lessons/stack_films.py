@@ -9,7 +9,8 @@ from functools import lru_cache
 from workbench.analysis.ambiguity import Ambiguity, ambiguity
 from workbench.app.lessons.automaton_films import opens_at, reading
 from workbench.app.lessons.construction_films import arcs_between
-from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View, World
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
+from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.token_films import allows, choices, needed, taken, taken_row, why
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import count_of, visible
@@ -17,8 +18,9 @@ from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.machines import STACK_NOTE, draw_network, draw_pda, draw_token_pda
 from workbench.pushdown.build import context_free, rule_network
-from workbench.pushdown.network import Network, dotted, pda
+from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.pushdown.textbook_pda import dotted, pda
 
 #: Stacks shown together, if the machine has several.
 _MAX_STACKS = 4

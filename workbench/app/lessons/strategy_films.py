@@ -12,24 +12,17 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from workbench.app.lessons.lesson import (
-    Film,
-    Frame,
-    Given,
-    KnownModel,
-    LessonError,
-    Row,
-    Table,
-    World,
-)
+from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
+from workbench.app.lessons.lesson_world import KnownModel, World
 from workbench.app.lessons.mask_films import number, share
 from workbench.app.lessons.method_films import EXACT, MethodSpec, constrained, counts_of, ids_of
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate
 from workbench.decoding.model import Logits
+from workbench.decoding.opportunistic_masking import LazyMask, OpportunisticMasking
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.speculative import DraftSpeculation, LazyMask, OpportunisticMasking
+from workbench.decoding.speculative import DraftSpeculation
 from workbench.decoding.strategy import JumpForward, Plain, Speculation, Strategy
 from workbench.decoding.trace import Step
 from workbench.vocabulary.vocabulary import TokenId

@@ -13,8 +13,9 @@ from workbench.analysis.random_texts import near_misses, samples, sampling_metho
 from workbench.app.ui.handlers import Handlers, closing_advice, or_refusal, problem_record
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
-from workbench.app.ui.streams import Record
-from workbench.base.errors import LimitError, Problem, WorkbenchError
+from workbench.app.ui.run_records import Record
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Phase
 from workbench.base.source import Span
 from workbench.base.visible_text import count_of

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from workbench.app.ui.compare_view import compare_records, distribution
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.model_registry import BUILTIN
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import GRAMMARS
 

@@ -17,7 +17,7 @@ from functools import cache
 
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.requests import text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.grammar.notations import Notation
 
 
@@ -250,8 +250,8 @@ def _schema() -> tuple[Context, ...]:
         OBJECT_WORDS,
         TEXT_WORDS,
     )
+    from workbench.schema.format_strings import FORMATS
     from workbench.schema.references import ANNOTATIONS, UNNAMED
-    from workbench.schema.string_sets import FORMATS
 
     groups = (
         (TEXT_WORDS, "strings"),

@@ -29,9 +29,10 @@ from workbench.app.exercises.exercise_reader import (
 from workbench.app.lessons.lesson import Lesson
 from workbench.app.ui.handlers import Handlers, or_refusal, problem_record
 from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.automata.drawn_machine import state_sets
-from workbench.base.errors import LimitError, Problem, WorkbenchError
+from workbench.base.diagnostics import Problem
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.grammar.grammar import Grammar

@@ -19,7 +19,7 @@ from workbench.app.ui.requests import (
     switch_in,
     tokens_in,
 )
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten, visible

@@ -19,6 +19,7 @@ from typing import ParamSpec, TypeVar
 
 from workbench.app.pipeline import Compiled, Pipeline
 from workbench.app.ui.model_registry import BUILTIN, ModelRoom, ModelRooms
+from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import (
     TABLE,
     TOGETHER,
@@ -29,22 +30,17 @@ from workbench.app.ui.pictures import (
     table,
     table_of,
 )
-from workbench.app.ui.requests import (
-    MAX_NAME,
-    RunRequest,
-    TextRequest,
-    other_notation,
-    schema_inside,
-    text_in,
-    tried_in,
-)
-from workbench.app.ui.streams import Record, Streams, token_record
-from workbench.automata.code_points import expected
-from workbench.base.errors import Advice, LimitError, Problem, WorkbenchError
+from workbench.app.ui.requests import MAX_NAME, RunRequest, TextRequest, text_in, tried_in
+from workbench.app.ui.run_records import Record, token_record
+from workbench.app.ui.streams import Streams
+from workbench.automata.class_descriptions import expected
+from workbench.base.diagnostics import Advice, Problem
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.kernels import interpreting
 from workbench.base.limits import Clock, budget_clock, time_budget, within
 from workbench.constraint.compile import METHODS
-from workbench.constraint.protocol import StepsByBytes, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import StepsByBytes
 from workbench.decoding.generate import after
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
@@ -53,8 +49,9 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import FINISHING, Notation
 from workbench.grammar.recognition import Verdict
-from workbench.schema.schema_reader import open_objects
-from workbench.vocabulary.vocabulary import Vocabulary, toy
+from workbench.schema.schema_options import open_objects
+from workbench.vocabulary.toy_vocabularies import toy
+from workbench.vocabulary.vocabulary import Vocabulary
 
 P = ParamSpec("P")
 T = TypeVar("T")

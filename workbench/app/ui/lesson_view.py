@@ -8,17 +8,9 @@ from typing import Any
 
 from workbench.app.lessons import lesson_reader
 from workbench.app.lessons.automaton_films import MAX_INPUT
-from workbench.app.lessons.constructions import (
-    Construction,
-    construct,
-    missing_construction,
-    part_of,
-    parts_of,
-)
 from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film, table
 from workbench.app.lessons.lesson import (
     MAX_ANSWER_CHARACTERS,
-    OPTIONS,
     Answer,
     Film,
     Frame,
@@ -29,25 +21,24 @@ from workbench.app.lessons.lesson import (
     Step,
     View,
 )
+from workbench.app.lessons.lesson_world import OPTIONS
 from workbench.app.lessons.merge_films import rule_name
 from workbench.app.lessons.questions import question
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers, or_refusal
-from workbench.app.ui.requests import TextRequest, text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.requests import text_in
+from workbench.app.ui.run_records import Record
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
-from workbench.drawing.tikz import Marks, tikz
-from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
-_Sent = Mapping[str, Any]
+Sent = Mapping[str, Any]
 
 
 @or_refusal
-def lesson_list(handlers: Handlers, sent: _Sent) -> Record:
+def lesson_list(handlers: Handlers, sent: Sent) -> Record:
     """Every lesson with its shelf and the titles of its steps."""
     found = lesson_reader.lessons()
     listed = [
@@ -69,7 +60,7 @@ def _entry(lesson: Lesson) -> Record:
 
 
 @or_refusal
-def lesson(handlers: Handlers, sent: _Sent) -> Record:
+def lesson(handlers: Handlers, sent: Sent) -> Record:
     """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
     return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
 
@@ -136,7 +127,7 @@ def _opening(opening: Opening) -> Record:
 
 
 @or_refusal
-def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
+def lesson_figure(handlers: Handlers, sent: Sent) -> Record:
     """A step's film, for the lesson's input or for the reader's."""
     step = _step(sent)
     if step.figure is None:
@@ -146,7 +137,7 @@ def lesson_figure(handlers: Handlers, sent: _Sent) -> Record:
     return film_record(made, direction, again=sent.get("again") is True)
 
 
-def _step(sent: _Sent) -> Step:
+def _step(sent: Sent) -> Step:
     steps = lesson_reader.lesson(text_in(sent, "lesson", 40)).steps
     number = sent.get("step")
     if type(number) is not int or not 0 <= number < len(steps):
@@ -154,7 +145,7 @@ def _step(sent: _Sent) -> Step:
     return steps[number]
 
 
-def _given(sent: _Sent) -> Given:
+def _given(sent: Sent) -> Given:
     """The reader's input: a text, token ids, or nothing."""
     given = sent.get("given")
     if given is None:
@@ -241,7 +232,7 @@ def _graph(graph: Graph, direction: Direction) -> Record:
 
 
 @or_refusal
-def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
+def lesson_why(handlers: Handlers, sent: Sent) -> Record:
     """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
     world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
     known = world.vocabulary.tokens
@@ -262,7 +253,7 @@ def lesson_why(handlers: Handlers, sent: _Sent) -> Record:
 
 
 @or_refusal
-def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
+def lesson_answer(handlers: Handlers, sent: Sent) -> Record:
     """The engine's reply to an answer."""
     step = _step(sent)
     if step.question is None:
@@ -272,89 +263,10 @@ def lesson_answer(handlers: Handlers, sent: _Sent) -> Record:
     return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
 
 
-def _answer(sent: _Sent) -> Answer:
+def _answer(sent: Sent) -> Answer:
     answer = sent.get("answer")
     if isinstance(answer, str):
         return text_in({"answer": answer}, "answer", MAX_ANSWER_CHARACTERS)
     if isinstance(answer, list) and all(type(i) is int for i in answer):
         return answer
     raise LessonError("expected an answer")
-
-
-# -- constructions --------------------------------------------------------------------------------
-# Records of the constructions of the grammar in the editor: a list, films, frames as TikZ.
-
-
-@or_refusal
-def construction_list(handlers: Handlers, sent: _Sent) -> Record:
-    """Every construction with the reason why a part has none, and the parts of the grammar."""
-    grammar = _grammar(handlers, sent)
-    part = part_of(grammar, text_in(sent, "part", 200))
-    return {
-        "ok": True,
-        "constructions": [
-            {
-                "name": str(one),
-                "title": one.heading,
-                "missing": missing_construction(part, one),
-            }
-            for one in Construction
-        ],
-        "parts": [{"key": one.key, "title": one.title} for one in parts_of(grammar)],
-    }
-
-
-@or_refusal
-def construction_film(handlers: Handlers, sent: _Sent) -> Record:
-    """The film of a construction, or the reason for its absence."""
-    return film_record(_film(handlers, sent), _direction(sent))
-
-
-@or_refusal
-def frame_tikz(handlers: Handlers, sent: _Sent) -> Record:
-    """The pictures of a frame for LaTeX, with what it shows and marks."""
-    made, number = _film(handlers, sent), sent.get("frame")
-    if type(number) is not int or not 0 <= number < len(made.frames):
-        raise LessonError("expected the number of a frame")
-    frame = made.frames[number]
-    graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
-    shown = [
-        tikz(renderer().draw(graph, _direction(sent)), marks)
-        for graph, marks in zip(graphs, map(_marks, frame.views), strict=True)
-        if marks.shown != frozenset()
-    ]
-    says = frame.say.replace("\n", " ")
-    return {"ok": True, "tikz": "\n".join((f"% {says}", *shown))}
-
-
-def _marks(view: View) -> Marks:
-    record = view_record(view)
-    shown = record["shown"]
-    return Marks(
-        None if shown is None else frozenset(shown),
-        frozenset(record["lit"]),
-        frozenset(record["arcs"]),
-        frozenset(record["dead"]),
-    )
-
-
-def _direction(sent: _Sent) -> Direction:
-    return "TB" if sent.get("narrow") else "LR"
-
-
-def _grammar(handlers: Handlers, sent: _Sent) -> Grammar:
-    return handlers.compiled(TextRequest.of(sent)).readable()
-
-
-def _film(handlers: Handlers, sent: _Sent) -> Film:
-    """The requested film.
-
-    Raises: WorkbenchError if the grammar or its part has no such film.
-    """
-    name = text_in(sent, "construction", 40)
-    if name not in list(Construction):
-        raise LessonError(f"expected one of {', '.join(Construction)}, not {name!r}")
-    construction = Construction(name)
-    grammar = part_of(_grammar(handlers, sent), text_in(sent, "part", 200))
-    vocabulary = handlers.vocabulary_of(dict(sent)) if construction is Construction.TOKENS else None
-    return construct(grammar, construction, vocabulary)

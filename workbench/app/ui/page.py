@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 import gradio as gr
 
 from workbench.app.ui import (
+    audit_view,
     author,
     compare_view,
+    construction_view,
+    drawn_machine_view,
     exercise_view,
     explain_view,
     lesson_view,
-    picture_view,
     results_view,
 )
 from workbench.app.ui.admission import (
@@ -36,7 +38,7 @@ from workbench.app.ui.compare_opening import compare_opening
 from workbench.app.ui.completions import completions
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.page_files import about, head, release
-from workbench.app.ui.picture_view import about_edge, draw_parse_tree, find_states
+from workbench.app.ui.picture_view import about_edge, find_states
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.runs import (
     draft_models,
@@ -52,6 +54,7 @@ from workbench.app.ui.state_view import about_state
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.app.ui.syntax_card import syntax_card
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
+from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import STATIC
 
@@ -86,9 +89,9 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "sample_texts": author.sample_texts,
         "what_changed": what_changed,
         "convert_grammar": convert_grammar,
-        "arrange_machine": picture_view.arrange_machine,
-        "machine_from_file": picture_view.machine_from_file,
-        "machine_path": picture_view.machine_path,
+        "arrange_machine": drawn_machine_view.arrange_machine,
+        "machine_from_file": drawn_machine_view.machine_from_file,
+        "machine_path": drawn_machine_view.machine_path,
         "read_prompt": read_prompt,
         "why": explain_view.why,
         "completions": completions,
@@ -104,9 +107,9 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "about_state": about_state,
         "about_edge": about_edge,
         "draw_tikz": Handlers.tikz,
-        "construction_list": lesson_view.construction_list,
-        "construction_film": lesson_view.construction_film,
-        "frame_tikz": lesson_view.frame_tikz,
+        "construction_list": construction_view.construction_list,
+        "construction_film": construction_view.construction_film,
+        "frame_tikz": construction_view.frame_tikz,
     },
     "takeaway": {"take_machine": take_machine, "take_code": take_code, "take_replay": take_replay},
     "learn": {
@@ -132,7 +135,7 @@ QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
         "compare_opening": compare_opening,
         "compared_run": compare_view.compared_run,
         "distribution": compare_view.distribution,
-        "audit_engines": compare_view.audit_engines,
+        "audit_engines": audit_view.audit_engines,
         "send_results": results_view.send_results,
         "open_results": results_view.open_results,
         "results_rows": results_view.results_rows,

@@ -33,7 +33,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from workbench.app.ui.handlers import Handlers, encoded
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.resources import STATIC
 from workbench.grammar.export.registry import EXPORTS
 from workbench.grammar.notations import FINISHING, Notation

@@ -6,37 +6,21 @@ outside the part that is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
+from collections.abc import Iterator
 
-from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.analysis.run_tracing import PicturedMachine
-from workbench.app.pipeline import Compiled
-from workbench.app.ui.handlers import Handlers, or_refusal
-from workbench.app.ui.pictures import View, box_of, leaving_edges, sentence
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.pictures import View, leaving_edges, sentence
 from workbench.app.ui.requests import (
-    MAX_TRIED_CHARACTERS,
-    TextRequest,
-    bytes_in,
-    number_in,
-    switch_in,
     text_in,
 )
-from workbench.app.ui.streams import Record
-from workbench.automata.drawn_machine import state_sets
+from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import Limits
-from workbench.base.source import Source, Span
-from workbench.base.visible_text import shorten, visible
+from workbench.base.visible_text import visible
 from workbench.constraint.labels import label_vocabulary
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.graph import Graph
-from workbench.drawing.parse_tree import ShownNode, TreePicture, counted, draw_tree, shown_tree
 from workbench.drawing.reductions import calm, fold_counts
-from workbench.drawing.render import arranged
-from workbench.drawing.views import Box
-from workbench.grammar.label_encoding import show_labels, written_text
-from workbench.syntax.machine_text import DrawnMachine, from_jflap, read_machine
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: States that a search returns.
@@ -163,196 +147,3 @@ def _token(vocabulary: Vocabulary, token_id: TokenId) -> str:
     read = label_vocabulary(vocabulary).label_of(token_id)
     assert read is not None, "ids after the last token are label codes"
     return f"⟨{read.label.name}: {len(read.mask):,} tokens⟩"
-
-
-# -- drawn machines -------------------------------------------------------------------------------
-# Answers for the drawing of a machine: its layout, files of JFLAP, its states along a text.
-
-
-def _machine_in(handlers: Handlers, sent: Record) -> DrawnMachine:
-    source = Source(text_in(sent, "text"), "machine")
-    return read_machine(source, handlers.pipeline.limits.clock())
-
-
-@or_refusal
-def arrange_machine(handlers: Handlers, sent: Record) -> Record:
-    """Positions for all states of the machine."""
-    places = arranged(_machine_in(handlers, sent))
-    return {
-        "ok": True,
-        "places": [{"name": name, "x": x, "y": y} for name, (x, y) in places.items()],
-    }
-
-
-@or_refusal
-def machine_from_file(_: Handlers, sent: Record) -> Record:
-    """The text of a machine in a file of JFLAP."""
-    return {"ok": True, "text": from_jflap(Source(text_in(sent, "text"), "file"))}
-
-
-@or_refusal
-def machine_path(handlers: Handlers, sent: Record) -> Record:
-    """The author's own states and edges after each beginning of the text ``read``."""
-    machine = _machine_in(handlers, sent)
-    text = text_in(sent, "read", MAX_TRIED_CHARACTERS)
-    sets = state_sets(machine, text, handlers.pipeline.limits)
-    return {
-        "ok": True,
-        "sets": [
-            {
-                "states": list(one.states),
-                "edges": list(one.edges),
-                "inside": list(one.inside),
-                "final": one.is_final,
-            }
-            for one in sets
-        ],
-    }
-
-
-# -- parse trees ----------------------------------------------------------------------------------
-# Parse trees of the page: of a run up to a token, or of a test.
-
-
-#: The most tokens under a tree, and the most nodes a reader may have opened.
-_MAX_RUN_TOKENS, _MAX_UNFOLDED = 3_000, 200
-#: The longest path of such a node.
-_MAX_PATH = 2_000
-
-#: The smallest scale at which the labels of a tree are legible.
-_LEAST_SCALE = 0.84
-
-
-@or_refusal
-def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
-    """A parse tree of a text as a picture, with the spans of its nodes.
-
-    ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
-    is read last; ``which`` is 2 for the second tree of an ambiguous text.
-    """
-    text = bytes_in(sent.get("so_far", ""))
-    trees = _trees(handlers.compiled(TextRequest.of(sent)), text, handlers.pipeline.limits)
-    if trees.first is None:
-        raise WorkbenchError("the language has no texts, so there is no tree")
-    is_second = number_in(sent, "which", 1, 1, 2) == 2 and trees.second is not None
-    tree = trees.second if is_second and trees.second is not None else trees.first
-    shown = shown_tree(tree, every=switch_in(sent, "every"), unfolded=_unfolded_in(sent))
-    tokens, current = _tokens_in(sent, trees.read)
-    drawn = draw_tree(shown, tokens, current)
-    total = sum(1 for _ in tree.walk())
-    return {
-        "ok": True,
-        "svg": drawn.svg,
-        "count": f"{trees.counted} · {counted(shown, total)}",
-        "centre": "",
-        "partial": False,
-        "note": _note(trees),
-        "opening": _opening(drawn, box_of(sent), current),
-        "where": {str(number): f"state-{number}" for number in range(len(drawn.nodes))},
-        "follow": None,
-        "names": {},
-        "ends": False,
-        "states": [_state(number, node) for number, node in enumerate(drawn.nodes)],
-        "edges": [],
-        "tree": {
-            "trees": 0 if not trees.accepted else 2 if trees.second is not None else 1,
-            "counted": trees.counted,
-            "which": 2 if is_second else 1,
-            "accepted": trees.accepted,
-            "expected": trees.expected,
-            "failing": shorten(visible(show_labels(trees.text[trees.read :])), 40),
-            "nodes": [_node(node) for node in drawn.nodes],
-        },
-    }
-
-
-def _trees(compiled: Compiled, text: bytes, limits: Limits) -> ParseTrees:
-    """The trees in the grammar of runs; in that of tests if only it can read all of the text."""
-    trees = parse_trees(compiled.readable(), text, limits)
-    if trees.read < len(text) and compiled.read_accepting is not None:
-        return parse_trees(compiled.accepting, text, limits)
-    return trees
-
-
-def _note(trees: ParseTrees) -> str:
-    if trees.accepted:
-        return ""
-    rest = shorten(visible(show_labels(trees.text[trees.read :])), 24)
-    return f"cannot read {rest!r}" if rest else "the text is not finished"
-
-
-def _unfolded_in(sent: Record) -> frozenset[str]:
-    """The paths of the nodes that a reader opened.
-
-    Raises: WorkbenchError where they are not a list of texts.
-    """
-    paths = sent.get("unfolded", [])
-    if not isinstance(paths, list) or len(paths) > _MAX_UNFOLDED:
-        raise WorkbenchError(f"expected at most {_MAX_UNFOLDED} paths of nodes")
-    if not all(isinstance(path, str) and len(path) <= _MAX_PATH for path in paths):
-        raise WorkbenchError("expected paths of nodes as texts")
-    return frozenset(paths)
-
-
-def _tokens_in(sent: Record, read: int) -> tuple[list[Span], Span | None]:
-    """The spans of the tokens within the part of the text that was read, and the current one.
-
-    Raises: WorkbenchError where the lengths are not a list of numbers.
-    """
-    lengths = sent.get("tokens", [])
-    if not isinstance(lengths, list) or len(lengths) > _MAX_RUN_TOKENS:
-        raise WorkbenchError(f"expected the lengths of at most {_MAX_RUN_TOKENS:,} tokens")
-    if not all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in lengths):
-        raise WorkbenchError("expected the lengths of tokens in bytes")
-    borders = [min(read, border) for border in accumulate(lengths, initial=0)]
-    spans = [Span(low, high) for low, high in pairwise(borders)]
-    at = int(number_in(sent, "current", -1, -1, _MAX_RUN_TOKENS))
-    current = spans[at] if 0 <= at < len(spans) and spans[at].end > spans[at].start else None
-    return [span for span in spans if span.end > span.start], current
-
-
-def _opening(drawn: TreePicture, box: Box, current: Span | None) -> Record:
-    """The part that is seen first: all of a small tree, else the leaves of the current token."""
-    fits = min(box.width / drawn.width, box.height / drawn.height)
-    scale = min(1.0, max(_LEAST_SCALE, fits))
-    width, height = box.width / scale, box.height / scale
-    x, y = (drawn.width - width) / 2, (drawn.height - height) / 2
-    if drawn.width > width:
-        x = min(max(0.0, _middle(drawn.nodes, current) - width * 0.6), drawn.width - width)
-    if drawn.height > height:
-        y = drawn.height - height
-    return {"x": x, "y": y, "scale": scale, "height": max(drawn.height, height)}
-
-
-def _middle(nodes: Sequence[ShownNode], current: Span | None) -> float:
-    """The horizontal position of the current token, or of the end of the text."""
-    leaves = [node for node in nodes if node.is_leaf and node.text]
-    if current is not None:
-        read = [leaf for leaf in leaves if leaf.bytes.end > current.start]
-        return read[0].x if read else 0.0
-    return leaves[-1].x if leaves else 0.0
-
-
-def _state(number: int, node: ShownNode) -> Record:
-    return {
-        "id": str(number),
-        "label": node.shown,
-        "title": node.title,
-        "kinds": [str(node.kind)],
-        "rule": "",
-    }
-
-
-def _node(node: ShownNode) -> Record:
-    return {
-        "path": node.path,
-        "kind": str(node.kind),
-        "label": node.label,
-        "text": shorten(written_text(node.text), 200),
-        "characters": [node.characters.start, node.characters.end],
-        "bytes": [node.bytes.start, node.bytes.end],
-        "source": [node.source.start, node.source.end],
-        "open": node.is_open,
-        "folded": node.is_folded,
-        "differs": node.differs,
-    }

@@ -9,14 +9,15 @@ from itertools import islice
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui.requests import bytes_in, number_in, text_in, texts_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
-from workbench.constraint.protocol import TokenMask
+from workbench.constraint.masks import TokenMask
 from workbench.drawing.connectors import relabelled
-from workbench.drawing.drawable import OVER_TOKENS, Drawn, Leaving, Machine, RuleTokens
-from workbench.drawing.edge_labels import ESCAPES_NOTE, shows_escapes
+from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.json_escapes import ESCAPES_NOTE, shows_escapes
+from workbench.drawing.next_tokens import Leaving, RuleTokens
 from workbench.drawing.parts import LazyTokenParts, TokenFsaParts
 from workbench.drawing.reductions import merge_parallel
 from workbench.drawing.render import renderer

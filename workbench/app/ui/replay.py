@@ -35,12 +35,13 @@ from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.pictures import TOGETHER
 from workbench.app.ui.requests import RunRequest, TextRequest, bytes_in, monitor_in, switch_in
+from workbench.app.ui.run_records import Record, line, stop_record
 from workbench.app.ui.runs import record_of, run_records
-from workbench.app.ui.streams import Record, line, stop_record
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.resources import GRAMMARS, STATIC
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.protocol import Constraint, TokenMask
+from workbench.constraint.masks import TokenMask
+from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import after
 from workbench.decoding.trace import Trace
 from workbench.drawing.drawable import Machine

@@ -29,7 +29,7 @@ import numpy as np
 
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS, Limits
 from workbench.grammar.notations import Notation, options_in

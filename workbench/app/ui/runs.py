@@ -20,11 +20,9 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import RunRequest, number_in, room_left, text_in, token_in
-from workbench.app.ui.streams import (
-    BATCH_SECONDS,
+from workbench.app.ui.run_records import (
     WORDS,
     Record,
-    Work,
     budget_record,
     draft_record,
     ended_record,
@@ -39,6 +37,7 @@ from workbench.app.ui.streams import (
     token_record,
     turn_record,
 )
+from workbench.app.ui.streams import BATCH_SECONDS, Work
 from workbench.base.errors import (
     EndedError,
     LimitError,
@@ -51,6 +50,7 @@ from workbench.constraint.labels import read_as, read_by
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.reasoning import Reasoning
 from workbench.constraint.within_budget import WithinBudget, without_budget
+from workbench.decoding.candidates import Stages, TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import (
     ForwardPass,
@@ -62,11 +62,11 @@ from workbench.decoding.model import (
 )
 from workbench.decoding.reading import Reading, read_tokens, tokens_after
 from workbench.decoding.retokenize import ImproperToken, first_improper
-from workbench.decoding.sampling import Stages, TokenDistribution, milliseconds_since
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.strategy import PLAIN, Strategy
 from workbench.decoding.trace import Step, StopReason
-from workbench.vocabulary.vocabulary import TokenId, find
+from workbench.vocabulary.token_search import find
+from workbench.vocabulary.vocabulary import TokenId
 
 _log = logging.getLogger(__name__)
 

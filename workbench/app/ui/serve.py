@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import gradio as gr
     from starlette.routing import Route
 
-    from workbench.app.ui.guards import RequestFacts
     from workbench.app.ui.handlers import Handlers
+    from workbench.app.ui.request_log import RequestFacts
 
 #: Addresses that only this machine can reach.
 _LOCAL_ADDRESSES = ("127.0.0.1", "localhost", "::1")
@@ -194,10 +194,11 @@ def _launched(
 ) -> tuple[gr.Blocks, Handlers]:
     """Gradio's page, launched, and the handlers of its requests."""
     from workbench.app.pipeline import Pipeline
-    from workbench.app.ui.guards import Metrics, guards, health, host_names
+    from workbench.app.ui.guards import guards, host_names
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.page import build, theme
     from workbench.app.ui.page_files import LATE, late_script, script, sheet
+    from workbench.app.ui.request_log import Metrics, health
     from workbench.base.resources import STATIC
 
     make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)

@@ -13,8 +13,9 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import tokens_between
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import TextRequest, text_in
-from workbench.app.ui.streams import Record
-from workbench.automata.code_points import character_edges, describe, in_brief
+from workbench.app.ui.run_records import Record
+from workbench.automata.class_descriptions import describe, in_brief
+from workbench.automata.code_points import character_edges
 from workbench.automata.graphs import reachable
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.base.dfa import DEAD, Dfa

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.requests import text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.grammar.notations import Notation
 
 

@@ -21,7 +21,7 @@ from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.replay import MARK, drawn, replay_shell, run_masks, taken_in
 from workbench.app.ui.requests import RunRequest, TextRequest, text_in
-from workbench.app.ui.streams import Record
+from workbench.app.ui.run_records import Record
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
@@ -39,7 +39,7 @@ from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.grammar.notations import FINISHING, Notation
-from workbench.pushdown.network import pda
+from workbench.pushdown.textbook_pda import pda
 from workbench.vocabulary.vocabulary import Vocabulary
 
 

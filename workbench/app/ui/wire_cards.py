@@ -49,23 +49,25 @@ from workbench.app.ui.wire_compare import (
     ResultsPlot,
     ResultsRows,
 )
-from workbench.app.ui.wire_parts import (
-    AboutEdge,
-    AboutState,
+from workbench.app.ui.wire_exercises import (
     CourseAnswer,
-    Edge,
     ExerciseList,
     ExerciseVerdict,
-    Flags,
-    FoundStates,
     MadeExercise,
     MadeLink,
     ModelAnswer,
     OpenedExercise,
-    Picture,
     SolutionSheet,
-    State,
     SuggestedExamples,
+)
+from workbench.app.ui.wire_parts import (
+    AboutEdge,
+    AboutState,
+    Edge,
+    Flags,
+    FoundStates,
+    Picture,
+    State,
 )
 
 # -- the page --------------------------------------------------------------------------------------

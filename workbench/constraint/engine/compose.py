@@ -49,15 +49,14 @@ from workbench.constraint.engine.compose_kernel import (
     nodes_of,
     write_rows,
 )
-from workbench.constraint.engine.trie_walk import (
+from workbench.constraint.engine.self_loops import (
     MAX_MEMBERS,
     MIN_LOOP_BYTES,
     EdgeLoop,
-    Ints,
-    Records,
     SelfLoopCache,
     find_self_loop,
 )
+from workbench.constraint.engine.trie_walk import Ints, Records
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -25,7 +25,8 @@ from workbench.constraint.engine.compose import LoopingStates, RowWriter, is_loo
 from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import Steps
 from workbench.constraint.engine.trie_walk import Ints
-from workbench.pushdown.network import BOTTOM, CALLS, Move, Network, dotted
+from workbench.pushdown.network import CALLS, Move, Network
+from workbench.pushdown.textbook_pda import BOTTOM, dotted
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The most symbols that one token may pop.

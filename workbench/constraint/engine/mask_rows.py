@@ -45,7 +45,7 @@ from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import direct, inlined, int64, njit
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.engine.row_cache import (
+from workbench.constraint.engine.growing_machine import (
     FLOOR,
     LAST_DEPTH,
     LAST_ROW,
@@ -60,46 +60,44 @@ from workbench.constraint.engine.row_cache import (
     ROWS_COMPUTED,
     STATE,
     USED_LOOP,
-    RowCache,
     Scratch,
     TrieView,
     ascii_bytes,
-    bisimilar,
     clear_token_bits,
     compute_missing_step,
     cover_part,
     covering_loop,
-    doubled,
     find_loop,
-    find_row,
     has_steps,
     range_after,
     step_by,
-    store_row,
     walk_below,
     walk_nodes,
 )
-from workbench.constraint.engine.trie_walk import (
+from workbench.constraint.engine.row_cache import RowCache, bisimilar, doubled, find_row, store_row
+from workbench.constraint.engine.self_loops import (
     BEGIN,
+    LEVEL,
+    SEVERAL_TOKENS,
+    Chain,
+    SelfLoop,
+    SelfLoopCache,
+)
+from workbench.constraint.engine.trie_walk import (
     BYTE_MASK,
     DEPTH_MASK,
     DEPTH_SHIFT,
-    LEVEL,
     ONE,
-    SEVERAL_TOKENS,
     SIZE_SHIFT,
-    Chain,
     Classes,
     Ints,
     Local,
-    SelfLoop,
-    SelfLoopCache,
     Words,
     mark_tokens,
     set_token_bits,
 )
+from workbench.pushdown.machine_arrays import FROM, LOWEST, TO, Growth, Room
 from workbench.pushdown.network import Longs, Network
-from workbench.pushdown.stepping import FROM, LOWEST, TO, Growth, Room
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 

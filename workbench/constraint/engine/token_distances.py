@@ -28,9 +28,9 @@ from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import END, Composition, Relative, RelativeMachine
 from workbench.constraint.engine.trie_walk import Ints
+from workbench.pushdown.machine_arrays import PARENT, SYMBOL
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import EMPTY, Configuration, Runner, StackNode
-from workbench.pushdown.stepping import PARENT, SYMBOL
 
 #: The distance where no tokens lead to an accepted text. Sums of it stay in the range of int32.
 FAR = 1 << 28

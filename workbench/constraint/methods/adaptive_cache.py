@@ -32,9 +32,10 @@ import numpy.typing as npt
 from workbench.base.dfa import DEAD, State
 from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.locks import WorkLock
+from workbench.constraint.masks import TokenMask, pack, set_bits
 from workbench.constraint.methods.lalr import refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.protocol import Precomputed, TokenByToken, TokenMask, pack, set_bits
+from workbench.constraint.token_machines import Precomputed, TokenByToken
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network

@@ -42,9 +42,10 @@ from workbench.base.errors import LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import cannot_spell
+from workbench.constraint.masks import TokenMask, set_bits
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.protocol import TokenByToken, TokenMask, set_bits
+from workbench.constraint.token_machines import TokenByToken
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import (

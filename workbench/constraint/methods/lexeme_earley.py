@@ -34,12 +34,13 @@ from lark.grammar import Terminal
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
+from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.lalr import RuleWriter, refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.protocol import Precomputed, TokenByToken, TokenMask, pack
+from workbench.constraint.token_machines import Precomputed, TokenByToken
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import over_bytes
+from workbench.grammar.label_bytes import over_bytes
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -29,8 +29,10 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.locks import WorkLock
 from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
+from workbench.constraint.masks import TokenMask
 from workbench.constraint.methods.domino.scanner import terminals_of
-from workbench.constraint.methods.grammar_recognisers import ChartRecogniser, StackRecogniser
+from workbench.constraint.methods.gcd_recogniser import ChartRecogniser
+from workbench.constraint.methods.grammar_recognisers import StackRecogniser
 from workbench.constraint.methods.lalr import Reader, Reading, refuse_empty_language
 from workbench.constraint.methods.recogniser import (
     CachingRecogniser,
@@ -39,7 +41,8 @@ from workbench.constraint.methods.recogniser import (
     forced,
     read,
 )
-from workbench.constraint.protocol import State, TokenByToken, TokenMask
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machines import TokenByToken
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

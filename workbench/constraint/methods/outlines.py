@@ -43,7 +43,8 @@ from workbench.base.cached_property import cached_property
 from workbench.base.errors import BuildError, LimitError, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span
-from workbench.constraint.protocol import TokenByToken, TokenMask, pack
+from workbench.constraint.masks import TokenMask, pack
+from workbench.constraint.token_machines import TokenByToken
 from workbench.grammar.export.regular import NotLinearError, RuleRegexes
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered

@@ -13,7 +13,8 @@ from typing import Generic, Protocol, TypeVar
 
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint
-from workbench.constraint.protocol import ASK_FOR_LESS, State
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machines import ASK_FOR_LESS
 
 #: The states of a recogniser that caches its steps.
 S = TypeVar("S", bound=Hashable)

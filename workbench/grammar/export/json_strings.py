@@ -18,7 +18,8 @@ from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
-from workbench.grammar.export.terminals import Names, machine_regex, machine_rules
+from workbench.grammar.export.rule_names import Names
+from workbench.grammar.export.terminals import machine_regex, machine_rules
 from workbench.schema.json_literals import SHORT_ESCAPES
 from workbench.syntax.grammar_tree import Choice, Expression, Literal, Nonterminal, Sequence
 from workbench.syntax.ranges import Ranges, difference, intersection, normalized, size

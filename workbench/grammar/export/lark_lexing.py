@@ -20,7 +20,7 @@ from workbench.automata.operations import literals
 from workbench.base.dfa import DEAD, Dfa, LazyRows, State, table_rows
 from workbench.base.limits import Limits, check_time_budget
 from workbench.grammar.export.prepare import FollowSets, Terminals, numbers
-from workbench.grammar.export.terminals import Names
+from workbench.grammar.export.rule_names import Names
 from workbench.syntax.grammar_printer import Leaf
 from workbench.syntax.grammar_tree import (
     Choice,

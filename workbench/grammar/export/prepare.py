@@ -18,10 +18,9 @@ from workbench.base.errors import BuildError
 from workbench.base.limits import Clock, check_time_budget
 from workbench.base.source import Span
 from workbench.grammar.export.json_strings import JsonStrings
+from workbench.grammar.export.rule_names import NameRules, Names
 from workbench.grammar.export.terminals import (
     Leaves,
-    NameRules,
-    Names,
     begins_inside,
     cuts_characters,
     machine_rules,

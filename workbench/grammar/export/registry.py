@@ -15,9 +15,11 @@ from typing import Any
 
 from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import ArgumentValueError, BuildError, LimitError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import ArgumentValueError, BuildError, LimitError
 from workbench.base.limits import time_budget
-from workbench.grammar.export.regular import write_machine, write_regex, write_subsets
+from workbench.grammar.export.machine_text_export import write_machine, write_subsets
+from workbench.grammar.export.regular import write_regex
 from workbench.grammar.export.writers import (
     rewritten_lark,
     standalone,

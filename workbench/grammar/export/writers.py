@@ -13,7 +13,8 @@ from workbench.base.limits import check_time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.export.lark_lexing import Expansions, Lexers, PositionAutomaton
 from workbench.grammar.export.prepare import NotationFeatures, Prepared, prepare_rules
-from workbench.grammar.export.terminals import GBNF, KBNF, LARK, Names, spelled, terminal
+from workbench.grammar.export.rule_names import GBNF, KBNF, LARK, Names
+from workbench.grammar.export.terminals import spelled, terminal
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.syntax.grammar_printer import KbnfPrinter, Leaf, TreePrinter

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workbench.schema.normal_form import SubschemaSets
-from workbench.schema.schema_reader import OTHER_MEMBERS, Node
+from workbench.schema.schema_options import OTHER_MEMBERS
+from workbench.schema.schema_reader import Node
+from workbench.schema.set_protocols import SubschemaSets
 
 #: The keywords whose subschema holds for the same value.
 _PARTS = ("if", "then", "else")

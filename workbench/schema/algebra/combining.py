@@ -42,8 +42,6 @@ from workbench.schema.normal_form import (
     Arrays,
     LazySet,
     Objects,
-    SetAlgebra,
-    SubschemaSets,
     Values,
     all_but,
     non_empty,
@@ -51,6 +49,7 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Json, Node, invalid
+from workbench.schema.set_protocols import SetAlgebra, SubschemaSets
 from workbench.schema.string_sets import StringSet
 
 #: Objects of ``enum`` and ``const`` accept their names in any order, because no schema declares an

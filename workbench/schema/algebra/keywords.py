@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from workbench.base.errors import VERY_SIMILAR, SourceError, suggestion
+from workbench.base.diagnostics import VERY_SIMILAR, suggestion
+from workbench.base.errors import SourceError
 from workbench.schema.algebra.closing import is_closed
+from workbench.schema.format_strings import FORMATS, NARROWED_FORMATS
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -13,20 +15,14 @@ from workbench.schema.normal_form import (
     LazySet,
     NamedSets,
     Objects,
-    SetAlgebra,
-    SubschemaSets,
     all_but,
     non_empty,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import (
-    Formats,
-    Node,
-    invalid,
-    json_text,
-    unsupported,
-)
-from workbench.schema.string_sets import FORMATS, NARROWED_FORMATS, StringSet
+from workbench.schema.schema_options import Formats
+from workbench.schema.schema_reader import Node, invalid, json_text, unsupported
+from workbench.schema.set_protocols import SetAlgebra, SubschemaSets
+from workbench.schema.string_sets import StringSet
 
 TEXT_WORDS = frozenset(("minLength", "maxLength", "pattern", "format"))
 NUMBER_WORDS = frozenset(

@@ -23,7 +23,6 @@ from workbench.schema.normal_form import (
     Arrays,
     Contains,
     Objects,
-    SetAlgebra,
     Values,
     all_but,
     is_open,
@@ -31,7 +30,8 @@ from workbench.schema.normal_form import (
     non_empty,
     property_of,
 )
-from workbench.schema.schema_reader import Order
+from workbench.schema.schema_options import Order
+from workbench.schema.set_protocols import SetAlgebra
 
 if TYPE_CHECKING:
     from workbench.schema.schema_reader import Node

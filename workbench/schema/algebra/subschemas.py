@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
-from workbench.base.errors import NOTHING_MEANT, VERY_SIMILAR, Meant, ParseError, suggestion
+from workbench.base.diagnostics import NOTHING_MEANT, VERY_SIMILAR, Meant, suggestion
+from workbench.base.errors import ParseError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import replaced
 from workbench.schema.algebra.closing import is_closed_around
@@ -25,6 +26,7 @@ from workbench.schema.algebra.combining import (
     constant,
     restrict_unevaluated,
 )
+from workbench.schema.algebra.emptiness import Emptiness
 from workbench.schema.algebra.keywords import (
     ARRAY_WORDS,
     NUMBER_WORDS,
@@ -35,32 +37,31 @@ from workbench.schema.algebra.keywords import (
     objects_of,
     texts_of,
 )
-from workbench.schema.algebra.set_operations import Emptiness, complement, join, meet
+from workbench.schema.algebra.set_operations import complement, join, meet
 from workbench.schema.algebra.simplify import in_text_order, simplified
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
     LazySet,
     Objects,
-    SetAlgebra,
     Values,
     canonical,
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.references import ANNOTATIONS, UNNAMED, Anchors, Dialect, References
+from workbench.schema.schema_options import OPTIONS, SchemaOptions
 from workbench.schema.schema_reader import (
-    OPTIONS,
     Document,
     Json,
     Node,
     SchemaNote,
-    SchemaOptions,
     UncomputableSet,
     first_keyword,
     invalid,
     note,
     unsupported,
 )
+from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
 
 #: References whose targets depend on the dynamic scope.

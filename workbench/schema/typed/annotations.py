@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from workbench.base.errors import VERY_SIMILAR, suggestion
+from workbench.base.diagnostics import VERY_SIMILAR, suggestion
 from workbench.base.source import Span
 from workbench.schema.pydantic_models import STRING_TYPES
-from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted, literal_or
+from workbench.schema.typed.python_text import KNOWN_IMPORTS, Names, dotted
+from workbench.schema.typed.python_values import literal_or
 from workbench.schema.typed.types import (
     OPAQUE,
     Dict,

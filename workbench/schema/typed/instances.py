@@ -14,7 +14,8 @@ from typing import NoReturn, Protocol
 
 from workbench.base.errors import ParseError, WorkbenchError
 from workbench.base.source import Source, Span
-from workbench.schema.typed.python_text import (
+from workbench.schema.typed.python_printer import type_text, value_text
+from workbench.schema.typed.python_values import (
     Call,
     Items,
     Number,
@@ -25,14 +26,7 @@ from workbench.schema.typed.python_text import (
     read_value,
     too_deep,
 )
-from workbench.schema.typed.type_printer import (
-    WHOLE,
-    json_of,
-    key_text,
-    member_values,
-    type_text,
-    value_text,
-)
+from workbench.schema.typed.type_printer import WHOLE, json_of, key_text, member_values
 from workbench.schema.typed.types import (
     OPAQUE,
     Dict,

@@ -19,8 +19,9 @@ from workbench.base.errors import BuildError
 from workbench.base.source import NO_SPAN, Source, Span
 from workbench.schema.pydantic_models import STRING_TYPES, is_pydantic
 from workbench.schema.typed.annotations import REPLACEMENTS, union_of
-from workbench.schema.typed.python_reader import FACTORY_DEFAULTS, read_types
-from workbench.schema.typed.type_printer import call_name, default_text, definitions_text
+from workbench.schema.typed.class_bodies import FACTORY_DEFAULTS
+from workbench.schema.typed.python_printer import call_name, default_text, definitions_text
+from workbench.schema.typed.python_reader import read_types
 from workbench.schema.typed.types import (
     OPAQUE,
     Definition,

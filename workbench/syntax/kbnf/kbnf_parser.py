@@ -28,6 +28,7 @@ from workbench.syntax.grammar_tree import (
     Stop,
     Substrings,
 )
+from workbench.syntax.kbnf.kbnf_errors import explain
 from workbench.syntax.kbnf.kbnf_lexer import (
     CLOSING,
     END,
@@ -36,7 +37,6 @@ from workbench.syntax.kbnf.kbnf_lexer import (
     QUOTED,
     Lexeme,
     Mistake,
-    explain,
     lexemes,
     unescape,
 )

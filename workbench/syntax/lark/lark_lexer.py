@@ -14,7 +14,7 @@ from functools import lru_cache
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span, Unescaped
-from workbench.syntax.cursor import Escapes, LexemeNames, Part
+from workbench.syntax.cursor import LexemeNames, Part
 from workbench.syntax.grammar_tree import Expression, Literal, Pattern, Stop
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, Lexemes, lexemes
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, intersection
@@ -24,6 +24,7 @@ from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.reader import Dialect, Flags
 from workbench.syntax.regex.tree import Characters, Concat, Regex
 from workbench.syntax.regex.unicode_sets import folded
+from workbench.syntax.string_escapes import Escapes
 
 #: A regex may contain line breaks only with the flag ``x``, so that an unclosed one is reported in
 #: its line. Brackets followed by a colon are the attributes of a rule (llguidance), other brackets

@@ -38,7 +38,7 @@ from workbench.syntax.grammar_tree import (
     without_unused,
 )
 from workbench.syntax.lark.indentation import IndentedRules
-from workbench.syntax.lark.lark_parser import condition_holds, parse_statements
+from workbench.syntax.lark.lark_parser import parse_statements
 from workbench.syntax.lark.lark_tree import (
     Body,
     Complement,
@@ -64,6 +64,7 @@ from workbench.syntax.lark.resolve import (
     definitions_by_name,
     undefined_name,
 )
+from workbench.syntax.lark.right_sides import condition_holds
 from workbench.syntax.rule_attributes import LanguageOperations, LineStart, rule_options
 
 

@@ -18,7 +18,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, TypeVar, cast
 
-from workbench.base.errors import BuildError, ParseError, suggestion
+from workbench.base.diagnostics import suggestion
+from workbench.base.errors import BuildError, ParseError
 from workbench.base.source import Source, Span
 from workbench.syntax.grammar_tree import (
     Choice,
@@ -29,7 +30,6 @@ from workbench.syntax.grammar_tree import (
     renamed,
     shape,
 )
-from workbench.syntax.lark.lark_parser import argument_value
 from workbench.syntax.lark.lark_tree import (
     Body,
     Definition,
@@ -38,6 +38,7 @@ from workbench.syntax.lark.lark_tree import (
     LarkGrammar,
     TemplateUse,
 )
+from workbench.syntax.lark.right_sides import argument_value
 
 _Node = TypeVar("_Node")
 

@@ -11,19 +11,13 @@ from collections.abc import Container
 from dataclasses import replace
 from typing import cast
 
-from workbench.base.errors import with_rewrite
+from workbench.base.diagnostics import with_rewrite
 from workbench.base.limits import Clock
 from workbench.base.source import SURROGATE, Source, Span, Unescaped
 from workbench.syntax.ranges import ANY_BYTE, ANY_CHARACTER, difference
 from workbench.syntax.regex.character_classes import class_of, read_class, read_escape
-from workbench.syntax.regex.extensions import (
-    GroupTest,
-    MatchOrder,
-    Unordered,
-    is_extension,
-    labels_in,
-    read_extension,
-)
+from workbench.syntax.regex.extensions import is_extension, labels_in, read_extension
+from workbench.syntax.regex.match_order import GroupTest, MatchOrder, Unordered
 from workbench.syntax.regex.reader import NESTING, Dialect, Flags, Reader
 from workbench.syntax.regex.tree import (
     Alternate,

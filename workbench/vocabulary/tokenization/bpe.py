@@ -46,20 +46,22 @@ from workbench.vocabulary.tokenization.encode import (
     merged,
 )
 from workbench.vocabulary.tokenization.guide import SPACE_SIGN, Guide, guide_of
-from workbench.vocabulary.tokenization.merge_rules import (
+from workbench.vocabulary.tokenization.merge_kernels import (
     NOT_PRODUCED,
     SYMBOL,
     Bools,
     Ints,
-    Rules,
     RuleTable,
     Tables,
     Words,
+    rule_table,
+)
+from workbench.vocabulary.tokenization.merge_rules import (
+    Rules,
     forest,
     ids_by_spelling,
     normalise,
     over_characters,
-    rule_table,
     rules_of,
     spellings,
 )

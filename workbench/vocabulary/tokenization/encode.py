@@ -17,15 +17,15 @@ import numpy as np
 from workbench.base.errors import VocabularyError
 from workbench.base.limits import check_time_budget
 from workbench.vocabulary.tokenization.added_tokens import WHITE_SPACE
-from workbench.vocabulary.tokenization.merge_rules import (
+from workbench.vocabulary.tokenization.merge_kernels import (
     MAX_SHORT,
     SYMBOL,
     Ints,
     Tables,
     merge_long,
     merge_pieces,
-    over_characters,
 )
+from workbench.vocabulary.tokenization.merge_rules import over_characters
 from workbench.vocabulary.tokenizer import SAMPLES, normalizer
 from workbench.vocabulary.vocabulary import (
     AddedToken,

@@ -43,8 +43,8 @@ from workbench.base.cached_property import cached_property
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import inner, int64, njit
 from workbench.vocabulary.disk_cache import Packed
-from workbench.vocabulary.tokenization.added_tokens import AddedTable, added_table, normal_form
-from workbench.vocabulary.tokenization.merge_rules import (
+from workbench.vocabulary.tokenization.added_tokens import AddedTable, added_table
+from workbench.vocabulary.tokenization.merge_kernels import (
     NOT_PRODUCED,
     Bools,
     Ints,
@@ -52,10 +52,10 @@ from workbench.vocabulary.tokenization.merge_rules import (
     RuleTable,
     Tables,
     find_rule,
-    over_characters,
     rule_table,
-    spellings,
 )
+from workbench.vocabulary.tokenization.merge_rules import over_characters, spellings
+from workbench.vocabulary.tokenization.normal_forms import normal_form
 from workbench.vocabulary.tokenization.pretokenizer import (
     CODES,
     END,

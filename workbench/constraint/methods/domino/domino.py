@@ -32,8 +32,10 @@ from workbench.base.dfa import State as ScannerState
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.locks import WorkLock
-from workbench.constraint.engine.automaton import AutomatonConstraint, Coaccessibility, automaton
+from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
+from workbench.constraint.engine.coaccessibility import Coaccessibility
 from workbench.constraint.engine.compose import cannot_spell
+from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.constraint.methods.domino.terminal_parser import (
@@ -43,13 +45,8 @@ from workbench.constraint.methods.domino.terminal_parser import (
     Readings,
     ReadingState,
 )
-from workbench.constraint.protocol import (
-    ASK_FOR_LESS,
-    ProcessLocal,
-    TokenMask,
-    constraint_repr,
-    pack,
-)
+from workbench.constraint.protocol import ProcessLocal, constraint_repr
+from workbench.constraint.token_machines import ASK_FOR_LESS
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -17,16 +17,17 @@ import numpy.typing as npt
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import VocabularyError
 from workbench.base.limits import check_time_budget, time_budget
-from workbench.constraint.methods.proper.live_edges import Live
-from workbench.constraint.methods.proper.walker import (
+from workbench.constraint.methods.proper.guide_states import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
     Guesses,
     Ints,
 )
-from workbench.constraint.protocol import ASK_FOR_LESS, Constraint
+from workbench.constraint.methods.proper.live_edges import Live
+from workbench.constraint.protocol import Constraint
 from workbench.constraint.protocol import State as ConstraintState
+from workbench.constraint.token_machines import ASK_FOR_LESS
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.pair_test import may_precede
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

@@ -28,19 +28,19 @@ import numpy.typing as npt
 from workbench.base.dfa import Dfa, State
 from workbench.base.kernels import inlined, inner, njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.methods.proper.walker import (
+from workbench.constraint.masks import pack
+from workbench.constraint.methods.proper.guide_states import (
     NEW_PIECE,
     SAME_PIECE,
     UNDECIDED,
     Bytes,
     Guess,
     Ints,
-    Walker,
     Words,
 )
-from workbench.constraint.protocol import pack
+from workbench.constraint.methods.proper.walker import Walker
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.merge_rules import Tables
+from workbench.vocabulary.tokenization.merge_kernels import Tables
 from workbench.vocabulary.tokenization.pair_test import forbid, may_follow
 
 #: The tokens of a row: their ids, or one bit for each token if that is smaller.

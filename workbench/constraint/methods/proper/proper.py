@@ -33,6 +33,7 @@ from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.locks import WorkLock
 from workbench.constraint.engine.compose import cannot_spell
+from workbench.constraint.masks import TokenMask, set_bits
 from workbench.constraint.methods.proper.boundaries import (
     PartialCharacters,
     after_prompt,
@@ -40,19 +41,18 @@ from workbench.constraint.methods.proper.boundaries import (
     missing_bytes,
     nothing_follows,
 )
-from workbench.constraint.methods.proper.live_edges import Live, as_bits, live_edges
-from workbench.constraint.methods.proper.spelling_search import Node, Position, ProperRows
-from workbench.constraint.methods.proper.walker import (
+from workbench.constraint.methods.proper.guide_states import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
     Guesses,
     Ints,
-    PermissiveReader,
-    RunnerMachine,
     Words,
 )
-from workbench.constraint.protocol import ProcessLocal, TokenMask, constraint_repr, set_bits
+from workbench.constraint.methods.proper.live_edges import Live, as_bits, live_edges
+from workbench.constraint.methods.proper.spelling_search import Node, Position, ProperRows
+from workbench.constraint.methods.proper.walker import PermissiveReader, RunnerMachine
+from workbench.constraint.protocol import ProcessLocal, constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import RenewingRunner, Situation

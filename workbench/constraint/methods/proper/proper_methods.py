@@ -25,6 +25,7 @@ from workbench.base.dfa import DEAD, Dfa, State, used_bytes
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose import cannot_spell
+from workbench.constraint.masks import TokenMask
 from workbench.constraint.methods.proper.boundaries import forced
 from workbench.constraint.methods.proper.direct_merge import (
     Label,
@@ -33,20 +34,20 @@ from workbench.constraint.methods.proper.direct_merge import (
     minimal,
     permissive,
 )
-from workbench.constraint.methods.proper.live_edges import Edges, Live, as_bits, live_edges
-from workbench.constraint.methods.proper.proper import ProperConstraint, ProperState
-from workbench.constraint.methods.proper.walker import (
+from workbench.constraint.methods.proper.guide_states import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
     Guesses,
     Ints,
-    Walker,
 )
-from workbench.constraint.protocol import Constraint, ProcessLocal, TokenMask, constraint_repr
+from workbench.constraint.methods.proper.live_edges import Edges, Live, as_bits, live_edges
+from workbench.constraint.methods.proper.proper import ProperConstraint, ProperState
+from workbench.constraint.methods.proper.walker import Walker
+from workbench.constraint.protocol import Constraint, ProcessLocal, constraint_repr
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe, Feature
-from workbench.vocabulary.tokenization.merge_rules import SYMBOL
+from workbench.vocabulary.tokenization.merge_kernels import SYMBOL
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from workbench.base.cached_property import cached_property
 from workbench.base.dfa import State
 from workbench.base.limits import Clock, Limits
-from workbench.constraint.methods.proper.live_edges import as_bits
-from workbench.constraint.methods.proper.walker import (
+from workbench.constraint.masks import pack
+from workbench.constraint.methods.proper.guide_states import (
     NEW_PIECE,
     SAME_PIECE,
     Guess,
@@ -28,7 +28,7 @@ from workbench.constraint.methods.proper.walker import (
     Ints,
     Words,
 )
-from workbench.constraint.protocol import pack
+from workbench.constraint.methods.proper.live_edges import as_bits
 from workbench.vocabulary.tokenization import pair_test as rows_of_bpe
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId

@@ -1,0 +1,106 @@
+"""Audits of the installed engines with the current grammar, for the view *Compare*.
+
+An audit runs as the command ``workbench audit`` in a separate process: an engine that crashes,
+hangs or needs much memory does not stop the server.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.requests import TextRequest
+from workbench.app.ui.run_records import Record
+from workbench.base.limits import check_time_budget
+
+#: Seconds after which the completed audits are the answer.
+_MAX_SECONDS = 75.0
+
+#: Seconds between two checks whether the client is still there.
+_CHECK_SECONDS = 0.1
+
+#: The amount of work for one engine.
+_AMOUNT = ("--texts", "3", "--seconds", "5", "--shorten", "3", "--patience", "8")
+
+_COMMAND = (sys.executable, "-P", "-m", "workbench", "audit", "-", "--json", *_AMOUNT)
+
+_HINT = "pip install xgrammar llguidance outlines jsonschema, where the page is served from"
+
+
+@or_refusal
+def audit_engines(handlers: Handlers, sent: Record) -> Record:
+    """The audit of every installed engine, or why no engine can be audited."""
+    request = TextRequest.of(sent)
+    handlers.compiled(request).readable()  # reports its errors
+    audits, said = _audited(request)
+    if audits:
+        return {"ok": True, "audits": audits}
+    if "none of the engines is installed" in said:
+        return {"ok": False, "why": f"No other engine is installed. To audit some: {_HINT}."}
+    return {"ok": False, "why": said.removeprefix("error: ") or "the audit was not done in time"}
+
+
+def _audited(request: TextRequest) -> tuple[list[Record], str]:
+    """The audits that were done in time, and what the process wrote to stderr."""
+    which = ("--notation", str(request.notation), "--start", request.start)
+    ends, audits = time.monotonic() + _MAX_SECONDS, list[Record]()
+    with tempfile.TemporaryFile() as errors, _running((*_COMMAND, *which), errors) as process:
+        assert process.stdin is not None
+        process.stdin.write(request.text.encode("utf-8", "replace"))
+        process.stdin.close()
+        for line in _lines(process, ends):
+            record: dict[str, Any] = json.loads(line)
+            if "engine" in record:
+                audits.append(record)
+        errors.seek(0)
+        return audits, errors.read().decode("utf-8", "replace").strip()[-1_000:]
+
+
+@contextmanager
+def _running(command: tuple[str, ...], errors: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that is killed at the end of the block."""
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
+    """The lines a process prints, until it ends or time is over.
+
+    Raises: EndedError where the client leaves.
+    """
+    found: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        with process.stdout as output:
+            for line in output:
+                found.put(line)
+        found.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    while time.monotonic() < ends:
+        check_time_budget()
+        with suppress(queue.Empty):
+            if (line := found.get(timeout=_CHECK_SECONDS)) is None:
+                return
+            yield line

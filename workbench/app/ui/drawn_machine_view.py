@@ -1,0 +1,52 @@
+"""Answers for the drawing of a machine: its layout, files of JFLAP, its states along a text."""
+
+from __future__ import annotations
+
+from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, text_in
+from workbench.app.ui.run_records import Record
+from workbench.automata.drawn_machine import state_sets
+from workbench.base.source import Source
+from workbench.drawing.render import arranged
+from workbench.syntax.machine_text import DrawnMachine, from_jflap, read_machine
+
+
+def _machine_in(handlers: Handlers, sent: Record) -> DrawnMachine:
+    source = Source(text_in(sent, "text"), "machine")
+    return read_machine(source, handlers.pipeline.limits.clock())
+
+
+@or_refusal
+def arrange_machine(handlers: Handlers, sent: Record) -> Record:
+    """Positions for all states of the machine."""
+    places = arranged(_machine_in(handlers, sent))
+    return {
+        "ok": True,
+        "places": [{"name": name, "x": x, "y": y} for name, (x, y) in places.items()],
+    }
+
+
+@or_refusal
+def machine_from_file(_: Handlers, sent: Record) -> Record:
+    """The text of a machine in a file of JFLAP."""
+    return {"ok": True, "text": from_jflap(Source(text_in(sent, "text"), "file"))}
+
+
+@or_refusal
+def machine_path(handlers: Handlers, sent: Record) -> Record:
+    """The author's own states and edges after each beginning of the text ``read``."""
+    machine = _machine_in(handlers, sent)
+    text = text_in(sent, "read", MAX_TRIED_CHARACTERS)
+    sets = state_sets(machine, text, handlers.pipeline.limits)
+    return {
+        "ok": True,
+        "sets": [
+            {
+                "states": list(one.states),
+                "edges": list(one.edges),
+                "inside": list(one.inside),
+                "final": one.is_final,
+            }
+            for one in sets
+        ],
+    }

@@ -1,0 +1,166 @@
+"""Guesses the notation of a text, and finds a JSON Schema inside a tool description.
+
+The guess uses regular expressions and only produces a hint: a text is always parsed in the chosen
+notation.
+
+Tools of chat models are described by objects that contain a schema and a name. Such an object as
+a whole is not a schema, or one that requires nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from textwrap import dedent
+
+from workbench.app.ui.run_records import Record
+from workbench.base.errors import WorkbenchError
+from workbench.base.source import Source
+from workbench.grammar.notations import Notation
+from workbench.schema.pydantic_models import is_pydantic_source
+from workbench.schema.schema_reader import Document, Node
+from workbench.syntax.machine_text import NAME, is_jflap
+from workbench.syntax.regex.parser import parse_regex
+
+#: The beginning of a rule; in a regex such colons would be literal, which is rarely intended.
+_RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
+
+#: A rule of Lark with a part that only a grammar has, or a statement.
+_LARK = re.compile(
+    r"""^[ \t]*(?: \??start[ \t]*:\s*[^\s:=]
+                | [!?]{0,2}[A-Za-z_][\w-]*(?:\{[^}\n]*\})?(?:\[[^\]\n]*\])?(?:::_)?(?:\.-?\d+)?
+                  [ \t]*:[ \t\n]*(?:"|/[^/\s]|\([^\n]*"|~|%)
+                | %(?:import|ignore|declare|llguidance|grammar_options)\b)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_JSON = re.compile(r'\s*(?:\{\s*(?:"(?:[^"\\\n]|\\.)*"\s*:|\}\s*\Z))')
+#: A member that only structural tags have.
+_TAG = re.compile(
+    r'"type"\s*:\s*"(?:structural_tag|const_string|any_text|triggered_tags|tags_with_separator)"'
+)
+_PYTHON = re.compile(r"^(?:@(?:dataclasses\.)?dataclass\b|class\s+\w+.*:)", re.MULTILINE)
+
+#: An edge of a machine, or two words that only its first lines have.
+_MACHINE = re.compile(
+    rf"""^[ \t]*(?: {NAME}[ \t]*(?:->|→)[ \t]*{NAME}[ \t]*:
+                | (?:initial|final)(?:[ \t,]+{NAME})+[ \t]*$)""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+#: Strings of all notations, and line comments: their contents are ignored.
+_STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
+_COMMENTS = re.compile(r"#(?!\w*['\"])[^\n]*")
+
+#: Ends of rules and quotes of KBNF only; classes, counts and names of GBNF only.
+_KBNF_ONLY = re.compile(r";[ \t]*(?:$|\(\*)|#\w*['\"]|\(\*|'", re.MULTILINE)
+_GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*::=", re.MULTILINE)
+
+#: Not used in grammars outside strings.
+_REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
+
+#: In both; a text without any string is more likely a regex.
+_EITHER = re.compile(r"[\[\](){}|*+?]")
+
+#: The beginning of an incomplete text; KBNF takes a bare ``=`` too, and comments.
+_BEGUN = {
+    Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
+    Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
+    Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
+    Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
+    Notation.STRUCTURAL_TAG: re.compile(r"\s*(?:[{\"]|\Z)"),
+    Notation.DATACLASS: re.compile(r"\s*(?:[@#\"]|class\b|from\b|import\b|\w+\s*\Z)"),
+    Notation.MACHINE: re.compile(rf"\s*(?:#|(?:initial|final|place)\b|{NAME}\s*(?:->?|→|\Z))"),
+}
+
+
+def looks_like(text: str) -> tuple[Notation, ...]:
+    """The notations a text looks like, the likeliest first; nothing marks a regex."""
+    if _JSON.match(text):
+        return (Notation.STRUCTURAL_TAG if _TAG.search(text) else Notation.JSON_SCHEMA,)
+    if _PYTHON.search(text):
+        # a JSON Schema is the way for classes of Pydantic, as the problem says there
+        others = (Notation.JSON_SCHEMA,) if is_pydantic_source(text) else ()
+        return Notation.DATACLASS, *others
+    if _RULE.search(text):
+        return _rules_of(text)
+    if is_jflap(text) or _MACHINE.search(text):
+        return (Notation.MACHINE,)
+    return (Notation.LARK,) if _LARK.search(text) else ()
+
+
+def _rules_of(text: str) -> tuple[Notation, ...]:
+    """KBNF or GBNF, which begin their rules equally; both if nothing distinguishes them."""
+    bare = _COMMENTS.sub("", _STRINGS.sub(_without_content, text))
+    if _KBNF_ONLY.search(bare):
+        return (Notation.KBNF,)
+    # in KBNF a rule ends with a semicolon before the next one
+    if _GBNF_ONLY.search(bare) or len(_RULE.findall(bare)) > 1:
+        return (Notation.GBNF,)
+    return Notation.KBNF, Notation.GBNF
+
+
+def _without_content(string: re.Match[str]) -> str:
+    """A string without its content."""
+    text = string[0]
+    return text if text[0] == "#" else text[0] * 2
+
+
+def other_notation(text: str, chosen: Notation) -> Notation | None:
+    """The notation a text looks like, if not the chosen one."""
+    looks = looks_like(text)
+    if looks:
+        return None if chosen in looks else looks[0]
+    if chosen not in _BEGUN or _BEGUN[chosen].match(text):
+        return None
+    rest = _STRINGS.sub("", text)
+    if not (_REGEX_ONLY.search(rest) or (rest == text and _EITHER.search(rest))):
+        return None
+    try:
+        parse_regex(Source(text, "regex"))
+    except WorkbenchError:
+        return None
+    return Notation.REGEX
+
+
+#: Keys from the outermost object to the schema; the object around the schema has a name.
+_SCHEMA_PATHS = (
+    ("function", "parameters"),
+    ("json_schema", "schema"),
+    ("parameters",),
+    ("input_schema",),
+    ("inputSchema",),
+    ("schema",),
+)
+
+#: An object with one of these keys is a schema.
+_SCHEMA_KEYWORDS = frozenset(
+    {"properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "items"}
+)
+
+
+def schema_inside(text: str) -> Record | None:
+    """The pointer and text of the schema in a tool description; None for other texts."""
+    try:
+        node = Document(Source(text, "schema")).root
+    except WorkbenchError:
+        return None
+    if node.items is not None and len(node.items) == 1:
+        node = node.items[0]
+    found = next(filter(None, (_along(node, path) for path in _SCHEMA_PATHS)), None)
+    if found is None:
+        return None
+    first, line_break, rest = text[found.start : found.end].partition("\n")
+    return {"pointer": found.pointer, "text": first + line_break + dedent(rest)}
+
+
+def _along(node: Node, path: tuple[str, ...]) -> Node | None:
+    holder = node
+    for key in path:
+        if node.members is None or node.members.keys() & _SCHEMA_KEYWORDS:
+            return None
+        holder, inner = node, node.members.get(key)
+        if inner is None:
+            return None
+        node = inner
+    name = (holder.members or {}).get("name")
+    named = name is not None and isinstance(name.value, str)
+    return node if named and node.members is not None else None

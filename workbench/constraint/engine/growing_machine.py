@@ -1,0 +1,441 @@
+"""A machine that grows during the trie walk: its arrays, and the kernels that add missing steps.
+
+A step of the machine that is ``UNKNOWN`` is computed when the walk reaches it: from the rules of
+a network, or by the subset construction. The arguments of these kernels are bundled in
+NamedTuples of arrays, because a kernel with few arguments is faster to call and easier to read.
+
+The kernels that can fail to add a step return a negative status below ``DEAD`` (the ``FULL_…``,
+``PAUSED`` and ``TOO_DEEP`` codes of ``pushdown.stepping`` and ``lazy_dfa.FULL_SETS``). The caller
+then makes room or checks the clock, and calls the kernel again.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from workbench.automata.lazy_dfa import UNKNOWN, fill_row
+from workbench.base.dfa import DEAD
+from workbench.base.kernels import inlined, inner, int64
+from workbench.constraint.engine import self_loops
+from workbench.constraint.engine.self_loops import find_self_loop
+from workbench.constraint.engine.trie_walk import (
+    BYTE_MASK,
+    DEPTH_MASK,
+    DEPTH_SHIFT,
+    SIZE_SHIFT,
+    Classes,
+    Ints,
+    Local,
+    Offsets,
+    Records,
+    Words,
+    mark_tokens,
+    set_token_bits,
+)
+from workbench.pushdown.machine_arrays import FROM, TO, Growth, Longs, Room
+from workbench.pushdown.stepping import successor
+from workbench.vocabulary.trie import Trie
+
+#: Indexes into ``Scratch.cursor``, the state of an interrupted row computation.
+#:
+#: ============== ===========================================================================
+#: PART           the part of the trie that is being walked (a row of ``TrieView.runs``)
+#: NODE           the next trie node of that part; 0 if the part is not begun
+#: FLOOR          the lowest stack depth read
+#: STATE          the machine's state at the beginning of the part, or ``DEAD``
+#: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
+#: ROWS_COMPUTED  the number of rows computed (machines without a stack)
+#: USED_LOOP      1 if a self-loop contributed to this row, 2 if the last one was no situation's
+#: LAST_ROW       the number of the last row computed without a self-loop, or −1
+#: LAST_STATE     the state of that row
+#: LAST_DEPTH     the depth, in bytes, of the walk that computed it
+#: MUST_WALK      1 if the caller has no loop for the current part
+#: ============== ===========================================================================
+(
+    PART,
+    NODE,
+    FLOOR,
+    STATE,
+    LOOP_SIZE,
+    ROWS_COMPUTED,
+    USED_LOOP,
+    LAST_ROW,
+    LAST_STATE,
+    LAST_DEPTH,
+    MUST_WALK,
+) = range(11)
+
+#: Greater than every stack depth.
+NO_FLOOR = 2**31 - 1
+
+#: The most node ranges recorded on which an entered loop and the state agree; the others are
+#: walked.
+_MAX_AGREED_RANGES = 2_048
+#: The most members of a loop, with the states that have its configurations and more.
+_MAX_LOOP_STATES = 32
+#: The least ASCII bytes that the loop of a configuration must read to be used for its situation;
+#: and how many more than the situation's own loop.
+MIN_COVERING_BYTES, MORE_BYTES = 32, 8
+#: The most pairs of states compared before two rows are considered different.
+_MAX_COMPARED_PAIRS = 1_024
+
+
+class TrieView(NamedTuple):
+    """The trie of a vocabulary as arrays for kernels, and the byte classes of the machine."""
+
+    records: Records
+    first: Ints
+    token_ids: Ints
+    #: ``runs`` and ``children`` are those of ``self_loops.Parts``.
+    runs: Ints
+    children: Ints
+    classes: Classes
+    #: The column of each byte in the table of a network; (0,) for a machine without a stack.
+    columns: Classes
+
+    @staticmethod
+    def of(trie: Trie, classes: Classes, columns: Ints) -> TrieView:
+        """The view of a trie for a machine with these byte classes; ``columns`` as in ``Rules``."""
+        runs, children = trie.shared(self_loops.SelfLoopCache).parts(trie)
+        of_bytes = columns[classes if len(columns) else classes[:0]].astype(np.uint16)
+        return TrieView(trie.records, trie.first, trie.token_ids, runs, children, classes, of_bytes)
+
+
+class Scratch(NamedTuple):
+    """Working memory of one walk at a time.
+
+    Shape: ``path`` (height + 1,) uint32, the offset in the table after each byte of the current
+           token; ``loop_path`` (height + 1,) int8, the member of a self-loop after the same bytes;
+           ``members`` (M,) int32, the states of that self-loop; ``local`` (M, 256) int8, the
+           member each byte leads to; ``agreed`` (n, 2) int32, the node ranges on which the state
+           and the self-loop read the same tokens; ``partner`` (Q,) and ``pairs`` (n, 2) int32,
+           for ``row_cache.bisimilar``; ``cursor`` (11,) int64, see ``PART``.
+    """
+
+    path: Offsets
+    loop_path: Local
+    members: Ints
+    local: Local
+    agreed: Ints
+    partner: Ints
+    pairs: Ints
+    cursor: Longs
+
+    @staticmethod
+    def of(height: int, states: int) -> Scratch:
+        """Scratch for tokens of at most ``height`` bytes and rows of ``states`` states.
+
+        With ``states`` 0, rows are not compared.
+        """
+        return Scratch(
+            path=np.empty(height + 1, np.uint32),
+            loop_path=np.zeros(height + 1, np.int8),
+            members=np.empty(_MAX_LOOP_STATES, np.int32),
+            local=np.empty((_MAX_LOOP_STATES, 256), np.int8),
+            agreed=np.empty((_MAX_AGREED_RANGES, 2), np.int32),
+            partner=np.zeros(states, np.int32),
+            pairs=np.empty((_MAX_COMPARED_PAIRS, 2), np.int32),
+            cursor=np.zeros(11, np.int64),
+        )
+
+
+@inner
+def compute_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
+    """Compute a missing step: the target state or ``DEAD``; a status below ``DEAD`` on failure."""
+    if len(growth.rules.flags) > 0:
+        return successor(growth.rules, room, state, byte_class)
+    status = fill_row(growth.subsets, room.table, state)
+    if status < 0:
+        return status
+    return int64(room.table[state * room.groups.shape[1] + byte_class])
+
+
+@inlined
+def step_by(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, byte: int
+) -> int:
+    """The target of a byte, computed if missing; a status below ``DEAD`` on failure."""
+    byte_class = int64(nodes.classes[byte])
+    target = int64(room.table[state * room.groups.shape[1] + byte_class])
+    if target == UNKNOWN:
+        target = compute_step(growth, room, state, byte_class)
+    return target
+
+
+@inlined
+def walk_below(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    begin: int, bits: Words,
+) -> int:  # fmt: skip
+    """Set the bits of the tokens at and below a node whose byte leads to ``state``.
+
+    Below the node the walk continues from ``begin``. Returns 0, or a status below ``DEAD``.
+    """
+    cursor, record = scratch.cursor, nodes.records[node]
+    level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
+    scratch.path[level + 1] = state * room.groups.shape[1]
+    if len(room.floors) > 0:
+        cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+    set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
+    end = node + int64(record >> SIZE_SHIFT)
+    if begin >= end:
+        return 0
+    return walk_nodes(growth, room, nodes, scratch, begin, end, bits)
+
+
+@inlined
+def compute_missing_step(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int
+) -> int:
+    """Compute the step from ``scratch.path`` into a trie node, as ``compute_step`` does."""
+    record = nodes.records[node]
+    offset = int64(scratch.path[np.int64((record >> DEPTH_SHIFT) & DEPTH_MASK)])
+    byte_class = int64(nodes.classes[np.int64(record & BYTE_MASK)])
+    return compute_step(growth, room, offset // room.groups.shape[1], byte_class)
+
+
+@inlined
+def walk_nodes(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, end: int, bits: Words
+) -> int:
+    """Set the bits of the tokens readable at ``range(node, end)``, adding missing steps.
+
+    Returns 0, or a status below ``DEAD``; then ``cursor[NODE]`` is the node to continue from.
+    """
+    cursor = scratch.cursor
+    floor = int(cursor[FLOOR])
+    while node < end:
+        node, floor = mark_tokens(
+            room.table, room.groups.shape[1], nodes.classes, room.floors, nodes.records,
+            nodes.first, nodes.token_ids, scratch.path, node, end, floor, bits,
+        )  # fmt: skip
+        cursor[NODE], cursor[FLOOR] = node, floor
+        if node < end:
+            status = compute_missing_step(growth, room, nodes, scratch, node)
+            if status < DEAD:
+                return status
+    return 0
+
+
+@inlined
+def find_loop(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, following: int
+) -> tuple[int, int]:
+    """``self_loops.find_self_loop``, with the missing steps added that it needs.
+
+    Returns its first two results, or a status below ``DEAD`` and 0.
+    """
+    while True:
+        count, there, first = find_self_loop(
+            room.table, room.groups.shape[1], nodes.classes, state, following, scratch.members,
+            scratch.local,
+        )  # fmt: skip
+        if count > 0 and state == following and len(room.floors) > 0:
+            return _add_supersets(growth, room, nodes, scratch, count), 0
+        if count >= 0:
+            return count, there
+        for byte in range(first, 128 if first < 128 else 256):
+            status = step_by(growth, room, nodes, scratch, there, byte)
+            if status < DEAD:
+                return status, 0
+
+
+@inlined
+def _add_supersets(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, count: int
+) -> int:
+    """Add the states to a loop that have its configurations and more.
+
+    For example, a name that may also be the beginning of a keyword: bytes of the loop lead to it,
+    and most of them back. Returns the new number of members, or a status below ``DEAD``.
+    """
+    members, local, at, first = scratch.members, scratch.local, int64(0), count
+    while at < count:
+        for byte in range(128 if at == 0 else 256):
+            if at > 0:
+                local[at, byte] = -1
+            if (local[0, byte] >= 0) == (at == 0):  # a byte that needs no step
+                continue
+            target = step_by(growth, room, nodes, scratch, int64(members[at]), byte)
+            if target < DEAD:
+                return target
+            index = int64(0)
+            while index < count and members[index] != target:
+                index += 1
+            if index == count < len(members) and _has_all(room, target, int64(members[0])):
+                members[count] = target
+                count += 1
+            if index < count:
+                local[at, byte] = index
+        at = max(at + 1, first)  # those in the middle of a character are complete
+    return count
+
+
+@inlined
+def _has_all(room: Room, situation: int, part: int) -> bool:
+    """Whether a situation, or ``DEAD``, has all configurations of another."""
+    if situation < 0:
+        return False
+    at, end = room.about[part, FROM], room.about[part, TO]
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        if at < end and room.configurations[k] == room.configurations[at]:
+            at += 1
+    return bool(at == end)
+
+
+@inlined
+def ascii_bytes(scratch: Scratch, count: int) -> int:
+    """The ASCII bytes that a loop of ``count`` members in ``scratch.local`` reads."""
+    reads = int64(0)
+    if count > 0:
+        for byte in range(128):
+            reads += scratch.local[0, byte] == 0
+    return reads
+
+
+@inlined
+def covering_loop(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, situation: int, most: int
+) -> int:
+    """Find the configuration that loops on the most ASCII bytes, as in a name or a comment.
+
+    All tokens inside its loop can be read, whatever the other configurations read. Returns the
+    number of members, as ``find_self_loop`` does, or 0 if none loops on more bytes than ``most``.
+    """
+    table, columns, found = growth.rules.table, nodes.columns, int64(-1)
+    width = len(table) // len(growth.rules.flags)
+    for k in range(room.about[situation, FROM], room.about[situation, TO]):
+        state, reads = room.configurations[k] >> 32, int64(0)
+        for byte in range(128):
+            reads += table[state * width + columns[byte]] == state
+        if reads > most:
+            found, most = state, reads
+    if found < 0:
+        return 0
+    count, _, _ = find_self_loop(
+        table, width, columns, found, found, scratch.members, scratch.local
+    )
+    return count
+
+
+@inlined
+def _has_configuration(room: Room, situation: int, state: int) -> bool:
+    """Whether a configuration of a situation is in a state of the network, with any stack."""
+    at, end = room.about[situation, FROM], room.about[situation, TO]
+    while at < end and room.configurations[at] >> 32 != state:
+        at += 1
+    return bool(at < end)
+
+
+@inlined
+def _walk_to_exits(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    exits: Ints, index: int, bits: Words,
+) -> int:  # fmt: skip
+    """Walk from a node whose byte leads to ``state`` to ``exits[index:]``, and below them.
+
+    All tokens above the exits have their bits. Returns the index of the next exit after the
+    subtree of the node, or a status below ``DEAD``.
+    """
+    width, cursor = room.groups.shape[1], scratch.cursor
+    record = nodes.records[node]
+    scratch.path[int64((record >> DEPTH_SHIFT) & DEPTH_MASK) + 1] = state * width
+    at, stop = node + 1, node + int64(record >> SIZE_SHIFT)
+    while at < stop and index < len(exits) and exits[index] < stop:
+        record = nodes.records[at]
+        past = at + int64(record >> SIZE_SHIFT)
+        if exits[index] >= past:
+            at = past
+            continue
+        level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
+        there = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
+        if there == UNKNOWN:
+            there = compute_missing_step(growth, room, nodes, scratch, at)
+            if there < DEAD:
+                return there
+        if exits[index] == at:
+            if there != DEAD:
+                status = walk_below(growth, room, nodes, scratch, at, there, at + 1, bits)
+                if status < 0:
+                    return status
+            index += 1
+            at = past
+        else:  # the loop can read the byte
+            scratch.path[level + 1] = there * width
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[there])
+            at += 1
+    return index
+
+
+@inlined
+def cover_part(
+    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, exits: Ints, bits: Words
+) -> int:
+    """Correct the bits of a loop of configurations for a state that some bytes lead into it.
+
+    Below such a byte all tokens inside the loop can be read: only the paths to its exits are
+    walked. Below the others every node is walked. Returns 0, or a status below ``DEAD``.
+    """
+    cursor, index = scratch.cursor, int64(0)
+    for byte in range(256):
+        node = int64(nodes.children[cursor[PART], byte])
+        if node < 0:
+            continue
+        target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
+        if target < DEAD:
+            return target
+        while index < len(exits) and exits[index] < node:
+            index += 1
+        member = scratch.local[0, byte]
+        if (
+            target != DEAD
+            and member >= 0
+            and _has_configuration(room, target, int64(scratch.members[member]))
+        ):
+            cursor[FLOOR] = min(cursor[FLOOR], room.floors[target])
+            index = _walk_to_exits(growth, room, nodes, scratch, node, target, exits, index, bits)
+            if index < 0:
+                return index
+            continue
+        if member >= 0:
+            end = node + int64(nodes.records[node] >> SIZE_SHIFT)
+            clear_token_bits(nodes, np.uint64(node), np.uint64(end), bits)
+        if target != DEAD:
+            status = walk_below(growth, room, nodes, scratch, node, target, node + 1, bits)
+            if status < 0:
+                return status
+    return 0
+
+
+@inlined
+def clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: Words) -> None:
+    """Clear the bits of the tokens that end at the nodes ``range(begin, end)``."""
+    for k in range(nodes.first[begin], nodes.first[end]):
+        token = nodes.token_ids[k]
+        bits[token >> 5] &= ~(np.uint32(1) << np.uint32(token & 31))
+
+
+@inlined
+def has_steps(room: Room, state: int) -> bool:
+    """Whether a state has any step that is not ``DEAD`` (it may be ``UNKNOWN``)."""
+    width, column = room.groups.shape[1], 0
+    while column < width and room.table[state * width + column] == DEAD:
+        column += 1
+    return bool(column < width)
+
+
+@inlined
+def range_after(ranges: Ints, index: int, count: int, node: int) -> int:
+    """The first of the ranges from ``index`` on that ends after a node, or ``count``."""
+    if index == count or ranges[index, 1] > node:
+        return index
+    jump = 1
+    while index + jump < count and ranges[index + jump, 1] <= node:
+        index, jump = index + jump, 2 * jump
+    while jump > 0:
+        if index + jump < count and ranges[index + jump, 1] <= node:
+            index += jump
+        jump //= 2
+    return index + 1
