@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from lab.bench.benchmark import Plan, summary, table
+from lab.bench.benchmark import Plan
 from lab.bench.benchmark import bench as measured
 from lab.bench.cases import CASES, REAL
-from lab.bench.measurements import Record, cold_start_table, cold_starts
+from lab.bench.cold_starts import cold_start_table, cold_starts
+from lab.bench.measurements import Record
 from lab.bench.peers.registry import OURS, chosen_engines
 from lab.bench.proper_costs import costs
 from lab.bench.proper_costs import table as costs_table
@@ -23,6 +24,7 @@ from lab.bench.schema_worker import SCHEMA_ENGINES
 from lab.bench.schemas import WORK as SCHEMA_WORK
 from lab.bench.schemas import Plan as SchemaPlan
 from lab.bench.schemas import records_of, report
+from lab.bench.tables import summary, table
 from workbench.app.cli.options import (
     ChatOption,
     DeviceOption,
@@ -390,13 +392,9 @@ def evaluate(
     """
     with errors_reported():
         from lab.experiments.experiment import Begun, Results, Size, machine, worked
-        from lab.experiments.results_page import (
-            EXPERIMENTS,
-            ModelChoice,
-            chosen_experiments,
-            units_run_by,
-        )
+        from lab.experiments.results_page import EXPERIMENTS, chosen_experiments
         from lab.experiments.results_page import page as results_page
+        from lab.experiments.unit_tasks import ModelChoice, units_run_by
         from workbench.decoding.checkpoint import Checkpoint, device_named
 
         if names and whole:
@@ -525,10 +523,10 @@ def train(
 ) -> None:
     """Train a small model on the project's own documents; writes checkpoints and can be resumed."""
     with errors_reported():
-        from lab.training.card import MODEL
-        from lab.training.card import train as run
         from lab.training.loop import TrainSettings
         from lab.training.loop import smoke as smaller
+        from lab.training.whole_training import MODEL
+        from lab.training.whole_training import train as run
 
         settings = TrainSettings(
             out=out, steps=steps, batch=batch, seed=seed, resume=resume, minutes=minutes

@@ -11,23 +11,15 @@ from lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
     Unit,
     check_running,
 )
-from lab.experiments.workloads import (
-    TASKS,
-    Answer,
-    Asked,
-    RememberingSession,
-    Task,
-    answer,
-    answers,
-    asked,
-)
+from lab.experiments.greedy_answers import Answer, Asked, RememberingSession, answer, answers, asked
+from lab.experiments.proportions import Proportion
+from lab.experiments.workloads import TASKS, Task
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import format_table
 from workbench.base.visible_text import visible

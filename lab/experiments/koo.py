@@ -19,10 +19,10 @@ from lab.experiments.experiment import (
     Record,
     Setting,
     Size,
-    Spread,
     Unit,
     title_of,
 )
+from lab.experiments.proportions import Spread
 from lab.experiments.throughput import times_ms
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import figure, format_table

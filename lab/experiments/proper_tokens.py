@@ -18,14 +18,13 @@ from lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
-    Spread,
     Unit,
     check_running,
 )
+from lab.experiments.proportions import Proportion, Spread
 from lab.experiments.throughput import times_ms
 from lab.training.corpus.sums import as_prose, problems
 from workbench.base.errors import WorkbenchError

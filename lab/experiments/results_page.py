@@ -2,37 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from textwrap import fill
-from typing import Any
 
 from lab.experiments.accuracy import TABLE_2, TABLE_4
-from lab.experiments.accuracy import TABLE_3 as KOO_3
 from lab.experiments.experiment import (
     Column,
     Experiment,
     Results,
-    Setting,
-    Size,
     Stored,
-    Unit,
     title_of,
 )
-from lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
+from lab.experiments.finishing import FINISHING
+from lab.experiments.gallery_experiments import HOLES
 from lab.experiments.invasiveness import FIGURE_1, FIGURE_2, INVADING
 from lab.experiments.koo import KOO_2, RANKING
+from lab.experiments.meaning import MEANING
+from lab.experiments.multiple_choice import TABLE_3 as KOO_3
 from lab.experiments.own_distribution import OWN
 from lab.experiments.proper_tokens import CHALLENGE_1, CHALLENGE_2, TRAN_2
 from lab.experiments.throughput import FIGURE_5, JOINT, TABLE_3
 from lab.experiments.tool_calls import TOOL_CALLS, data_folder
 from workbench.base.errors import WorkbenchError
-from workbench.base.kernels import wait_until_compiled
-from workbench.tasks.runners import Runner
-from workbench.tasks.task import Outcome, Result, Task, Work
 
 _ALL = (
     TABLE_2,
@@ -146,67 +138,3 @@ def _machines(experiments: Sequence[Experiment], results: Results) -> list[str]:
             where = "" if machine == usual else f" for {named}"
             lines.append(f"* {title}{where}: {machine}.")
     return lines
-
-
-# -- tasks ----------------------------------------------------------------------------------------
-# The units of experiments as tasks: what a worker loads, and how it finds a unit.
-
-
-#: The functions of the tasks of an evaluation.
-WORK = Work(f"{__name__}:prepare", f"{__name__}:run")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
-    """A model as the command line names it."""
-
-    name: str
-    device: str = "auto"
-    dtype: str = "auto"
-    revision: str | None = None
-
-
-def units_run_by(
-    runner: Runner, model: ModelChoice, size: Size
-) -> Callable[[Sequence[tuple[Experiment, Unit]]], Iterator[Outcome]]:
-    """The function of ``worked`` that runs units with a runner."""
-    shard = json.dumps({"model": asdict(model), "size": asdict(size)})
-    return partial(_outcomes, runner, shard)
-
-
-def _outcomes(
-    runner: Runner, shard: str, units: Sequence[tuple[Experiment, Unit]]
-) -> Iterator[Outcome]:
-    tasks = [
-        Task(unit.key, shard, {"experiment": experiment.name, "unit": unit.key})
-        for experiment, unit in units
-    ]
-    return runner.outcomes(WORK, tasks)
-
-
-def prepare(shard: str) -> Setting:
-    """The setting of a shard, with its models loaded. Raises: ModelError, VocabularyError."""
-    from workbench.decoding.checkpoint import set_threads
-    from workbench.decoding.transformers_model import load_model
-
-    chosen = json.loads(shard)
-    fields = chosen["size"]
-    size = Size(**{**fields, "vocabularies": tuple(fields["vocabularies"])})
-    about = chosen["model"]
-
-    def loaded(name: str) -> Any:  # noqa: ANN401  # a model of transformers
-        model = load_model(name, about["device"], about["dtype"], revision=about["revision"])
-        set_threads(model.module)
-        return model
-
-    wait_until_compiled()
-    return Setting(
-        loaded(about["name"]), size, lambda: False, loaded(size.draft) if size.draft else None
-    )
-
-
-def run(setting: Setting, arguments: Mapping[str, Any]) -> Result:
-    """The record of a unit. Raises: WorkbenchError where its work fails."""
-    experiment = EXPERIMENTS[arguments["experiment"]]
-    (unit,) = (one for one in experiment.units(setting.size) if one.key == arguments["unit"])
-    return Result(unit.work(setting))

@@ -13,7 +13,6 @@ from lab.experiments.experiment import (
     LIMITS,
     Column,
     Experiment,
-    Proportion,
     Record,
     Setting,
     Size,
@@ -21,11 +20,11 @@ from lab.experiments.experiment import (
     check_running,
     finished,
 )
+from lab.experiments.proportions import Proportion
 from lab.experiments.workloads import TASKS, Task
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import format_table
 from workbench.constraint.protocol import Constraint
-from workbench.decoding.compare import Run
 from workbench.decoding.contenders import (
     STRATEGIES,
     UNCONSTRAINED,
@@ -37,6 +36,7 @@ from workbench.decoding.contenders import (
 )
 from workbench.decoding.measures import Measures
 from workbench.decoding.model import CountModel, LanguageModel, context_of
+from workbench.decoding.run_summaries import Run
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CountProposer, DraftSpeculation
 from workbench.decoding.strategy import Speculation, Strategy

@@ -19,17 +19,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from lab.experiments.experiment import (
-    LIMITS,
-    Column,
-    Experiment,
-    Proportion,
-    Record,
-    Setting,
-    Size,
-    Unit,
-)
-from lab.experiments.workloads import Answer, Asked, asked, tried_answers
+from lab.experiments.experiment import LIMITS, Column, Experiment, Record, Setting, Size, Unit
+from lab.experiments.greedy_answers import Answer, Asked, asked, tried_answers
+from lab.experiments.proportions import Proportion
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import format_table
 from workbench.decoding.contenders import UNCONSTRAINED, all_contenders

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lab.bench.measurements import ProcessError, first_mask_seconds
+from lab.bench.cold_starts import ProcessError
+from lab.bench.measurements import first_mask_seconds
 
 
 def test_failed_process_reports_its_error() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from lab.bench.benchmark import summary
 from lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
+from lab.bench.tables import summary
 
 
 def _case(engine: str, first: float, warm: float) -> CaseRecord:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lab.bench.benchmark import table
 from lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord
+from lab.bench.tables import table
 
 OURS = CaseRecord(
     engine="workbench", version="1", vocabulary="v", case="choice", tokens=2, compile_ms=0.5,

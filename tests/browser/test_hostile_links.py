@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from tests.browser.test_takeaway import from_disk
 from tests.cli.test_replay import HEAD, STEP
 from workbench.app.cli.main import app
-from workbench.app.exercises.exercise_reader import COURSE, EXERCISE
+from workbench.app.exercises.exercise_links import COURSE, EXERCISE
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive]
 

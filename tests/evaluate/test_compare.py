@@ -7,7 +7,6 @@ import pytest
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.decoding.compare import (
     RunBegan,
-    RunEnded,
     RunFailed,
     RunStep,
     compare,
@@ -17,6 +16,7 @@ from workbench.decoding.compare import (
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.generate import generate
 from workbench.decoding.model import StatelessSession, ToyModel
+from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import StopReason, Trace
 from workbench.grammar.grammar import Grammar

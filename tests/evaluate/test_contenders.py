@@ -7,9 +7,10 @@ from workbench.analysis.random_texts import samples
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.compile import METHODS
-from workbench.decoding.compare import RunEnded, compare
+from workbench.decoding.compare import compare
 from workbench.decoding.contenders import STRATEGIES, all_contenders, contenders_named, program_of
 from workbench.decoding.model import ToyModel
+from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.strategy import PLAIN, Speculation
 from workbench.grammar.grammar import Grammar

@@ -17,13 +17,7 @@ from lab.experiments import (
     proper_tokens,
     throughput,
 )
-from lab.experiments.accuracy import (
-    TABLE_2,
-    TABLE_4,
-    chosen,
-    inner_object,
-    multiple_choice,
-)
+from lab.experiments.accuracy import TABLE_2, TABLE_4
 from lab.experiments.experiment import (
     Column,
     Experiment,
@@ -32,8 +26,12 @@ from lab.experiments.experiment import (
     Size,
     Stopped,
 )
-from lab.experiments.gallery_experiments import FINISHING, HOLES, MEANING
+from lab.experiments.finishing import FINISHING
+from lab.experiments.gallery_experiments import HOLES
+from lab.experiments.greedy_answers import Asked, RememberingSession, answer, answers
 from lab.experiments.koo import KOO_2, RANKING
+from lab.experiments.meaning import MEANING
+from lab.experiments.multiple_choice import chosen, inner_object, multiple_choice
 from lab.experiments.own_distribution import OWN
 from lab.experiments.proper_tokens import (
     CHALLENGE_2,
@@ -43,23 +41,13 @@ from lab.experiments.proper_tokens import (
 )
 from lab.experiments.results_page import EXPERIMENTS
 from lab.experiments.throughput import AGAIN, TABLE_3, faster, gains
-from lab.experiments.workloads import (
-    TASKS,
-    Asked,
-    RememberingSession,
-    answer,
-    answer_of,
-    answers,
-    demonstrations,
-    questions,
-    sampled_examples,
-)
+from lab.experiments.workloads import TASKS, answer_of, demonstrations, questions, sampled_examples
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.compare import Run
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.exact_distribution import Distribution, ScoredModel
 from workbench.decoding.measures import Measures, Surprisal
 from workbench.decoding.model import Logits, StatelessSession, ToyModel
+from workbench.decoding.run_summaries import Run
 from workbench.grammar.gallery import load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy_vocabularies import all_bytes, toy

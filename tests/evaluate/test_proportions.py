@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from lab.experiments.experiment import Proportion, Spread
+from lab.experiments.proportions import Proportion, Spread
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lab.experiments.workloads import TASKS
-from workbench.decoding.compare import RunEnded, compare
+from workbench.decoding.compare import compare
 from workbench.decoding.contenders import contenders_named
+from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.transformers_model import builtin_model
 

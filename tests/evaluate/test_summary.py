@@ -10,20 +10,10 @@ from functools import partial
 import pytest
 
 from workbench.base.errors import WorkbenchError
-from workbench.decoding.compare import (
-    MAX_SPREAD,
-    Run,
-    RunEnded,
-    RunFailed,
-    alike,
-    compare,
-    rate,
-    summaries,
-    table,
-    verdict,
-)
+from workbench.decoding.compare import RunFailed, alike, compare, table, verdict
 from workbench.decoding.contenders import all_contenders, contenders_named
 from workbench.decoding.model import ToyModel
+from workbench.decoding.run_summaries import MAX_SPREAD, Run, RunEnded, rate, summaries
 from workbench.decoding.sampling import Sampling
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.toy_vocabularies import words_of

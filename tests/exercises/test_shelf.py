@@ -10,14 +10,11 @@ import pytest
 import workbench as wb
 from workbench.analysis.exercise import Outcome
 from workbench.app.exercises import exercise_reader
+from workbench.app.exercises.exercise_links import COURSE, EXERCISE, Link, LinkError
 from workbench.app.exercises.exercise_reader import (
     CONTENT,
-    COURSE,
-    EXERCISE,
     SHELVES,
     ExerciseError,
-    Link,
-    LinkError,
     data_of,
     decode_exercise,
     encode_exercise,

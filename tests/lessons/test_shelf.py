@@ -7,9 +7,10 @@ import re
 import pytest
 
 from tests.drawing.graphs import arcs, states
-from workbench.app.lessons.films import FILMS, TABLES, film, table
+from workbench.app.lessons.films import FILMS, film
 from workbench.app.lessons.lesson import Answer, Film, Lesson, LessonError, Step
 from workbench.app.lessons.lesson_reader import SHELVES, lesson, lessons
+from workbench.app.lessons.lesson_tables import TABLES, table
 from workbench.app.lessons.questions import QUESTIONS, question
 from workbench.drawing.transducers import figure
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from workbench.app.lessons.films import hand_masks, table
 from workbench.app.lessons.lesson import Kind, LessonError
 from workbench.app.lessons.lesson_reader import lessons
+from workbench.app.lessons.lesson_tables import hand_masks, table
 from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.merge_films import tokenizations
 from workbench.app.lessons.theorems import transduced

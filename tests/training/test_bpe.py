@@ -9,7 +9,7 @@ import torch
 from tokenizers import Tokenizer, models
 from tokenizers.pre_tokenizers import ByteLevel
 
-from lab.training import loop
+from lab.training import tokenizer_training
 from lab.training.corpus.document import Document
 from lab.training.corpus.mixture import mixture
 from lab.training.loop import TrainSettings, batch, encode, smoke
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def tokenizer() -> Tokenizer:
-    return loop.train_tokenizer("test", tokens=3000, documents=6000)
+    return tokenizer_training.train_tokenizer("test", tokens=3000, documents=6000)
 
 
 def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
@@ -29,7 +29,7 @@ def test_every_byte_is_a_token(tokenizer: Tokenizer) -> None:
 
 
 def test_the_end_token_is_there_once(tokenizer: Tokenizer) -> None:
-    assert loop.end_of(tokenizer) == 0
+    assert tokenizer_training.end_of(tokenizer) == 0
     assert tokenizer.get_vocab_size() == 3000
 
 
@@ -75,4 +75,4 @@ def test_batches_depend_on_seed_and_step_alone(tokenizer: Tokenizer) -> None:
 
 def test_error_when_a_tokenizer_has_no_end() -> None:
     with pytest.raises(ValueError, match="has no token"):
-        loop.end_of(Tokenizer(models.BPE()))
+        tokenizer_training.end_of(Tokenizer(models.BPE()))

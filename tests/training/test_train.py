@@ -12,8 +12,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lab.training import loop
-from lab.training.card import MODEL, train
 from lab.training.loop import LOG, Progress, Shape, TrainSettings, rate_at, smoke
+from lab.training.whole_training import MODEL, train
 
 pytestmark = pytest.mark.slow
 

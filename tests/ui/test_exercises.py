@@ -9,7 +9,8 @@ import pytest
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
 from workbench.analysis.exercise import Graded, Outcome
-from workbench.app.exercises.exercise_reader import COURSE, encode_exercise, exercises
+from workbench.app.exercises.exercise_links import COURSE
+from workbench.app.exercises.exercise_reader import encode_exercise, exercises
 from workbench.app.ui import exercise_view as view
 from workbench.app.ui import wire_exercises
 from workbench.app.ui.handlers import Handlers

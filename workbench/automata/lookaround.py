@@ -27,10 +27,11 @@ from typing import cast
 
 import numpy as np
 
+from workbench.automata.assertion_automata import HINT, both, decided, smaller
 from workbench.automata.code_points import Alphabet, alphabet_of, character_machine
 from workbench.automata.graphs import reachable
-from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder, nfa_of_dfa
-from workbench.automata.small_dfa import small_dfa, smallest
+from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder
+from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Clock, Limits
@@ -72,7 +73,6 @@ _NEGATIVE = (LookKind.NOT_AHEAD, LookKind.NOT_BEHIND, LookKind.START, LookKind.L
 _BACKWARD = (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.START, LookKind.LINE_START)
 #: The most lookaheads inside lookbehinds; each doubles the cases at a position.
 _MAX_GUESSED = 6
-_HINT = "use fewer assertions, or none inside repetitions"
 
 
 def asserted_nfa(regex: Regex, nfa_of: NfaOf, limits: Limits) -> Nfa:
@@ -85,7 +85,7 @@ def asserted_nfa(regex: Regex, nfa_of: NfaOf, limits: Limits) -> Nfa:
     if reads_bytes(regex):
         return Looks([regex], BYTES, nfa_of, limits).nfa(0)
     looks, alphabet = looks_over_atoms([regex], nfa_of, limits)
-    return over_bytes(_smaller(looks.nfa(0), alphabet.size), alphabet, limits)
+    return over_bytes(smaller(looks.nfa(0), alphabet.size), alphabet, limits)
 
 
 def reads_bytes(regex: Regex) -> bool:
@@ -146,7 +146,7 @@ def over_bytes(nfa: Nfa, alphabet: Alphabet, limits: Limits) -> Nfa:
     written: dict[tuple[Ranges, int], dict[int, int]] = {}
     for source, (edges, epsilons) in enumerate(zip(nfa.edges, nfa.epsilons, strict=True)):
         clock.check()
-        limits.check("unrolled", len(builder), _HINT)
+        limits.check("unrolled", len(builder), HINT)
         for target in epsilons:
             builder.epsilon(source, target)
         runs: dict[int, list[tuple[int, int]]] = defaultdict(list)
@@ -268,14 +268,14 @@ class Looks:
     def _operation(self, regex: Combined) -> Regex:
         """The automaton of an operation, over symbols and assertions."""
         parts = [*map(self._guarded, regex.parts)]
-        first, *others = (_smaller(self._nfa(part), self.symbols) for part in parts)
+        first, *others = (smaller(self._nfa(part), self.symbols) for part in parts)
         if regex.operation is Operation.BOTH:
-            made = _both(first, others[0], self.symbols, self._limits)
+            made = both(first, others[0], self.symbols, self._limits)
         else:
             anything = Repeat(Bytes(((0, self.symbols - 1),), NO_SPAN), 0, None, NO_SPAN)
             shortest = regex.operation is Operation.SHORTEST
             pair = (self._nfa(anything), first) if shortest else (first, others[0])
-            made = _decided(*pair, self.symbols, self._limits, shortest=shortest)
+            made = decided(*pair, self.symbols, self._limits, shortest=shortest)
         dfa = smallest(made, self._limits)
         return cast("Regex", Machine(dfa, self.symbols, regex.span))
 
@@ -288,7 +288,7 @@ class Looks:
             whole = (anything, inner) if is_behind else (inner, anything)
             tested, inside = self._tested(inner), self._inside(inner)
             number = self._numbers[key] = len(self._assertions)
-            nfa = _smaller(self._nfa(Concat(whole, NO_SPAN)), self.symbols)
+            nfa = smaller(self._nfa(Concat(whole, NO_SPAN)), self.symbols)
             self._assertions.append(_Assertion(is_behind, nfa, tested, inside))
         symbol = self.symbols + 2 * number + negated
         return Bytes(((symbol, symbol),), NO_SPAN)
@@ -409,7 +409,7 @@ class Looks:
             here = numbers[node, left, behind]
             if not here & 63:
                 self._clock.check()
-                self._limits.check("states", here, _HINT)
+                self._limits.check("states", here, HINT)
             if node in body.finals:
                 exits[here] = left, tuple(one for one in behind if one[0] in kept)
             for target in body.epsilons[node]:
@@ -476,7 +476,7 @@ class Looks:
         guessed = [n for n in sorted(tested) if not self._assertions[n].is_behind]
         if len(guessed) > _MAX_GUESSED:
             message = f"needs more than {_MAX_GUESSED} lookaheads inside lookbehinds"
-            raise LimitError(message, "states", _HINT)
+            raise LimitError(message, "states", HINT)
         for values in product((True, False), repeat=len(guessed)):
             truth = dict(zip(guessed, values, strict=True))
             left: Obligations | None = frozenset()
@@ -568,133 +568,3 @@ class Looks:
         rows = dfa.table[:, dfa.classes[self._cuts]]
         loops = (rows == np.arange(len(dfa))[:, None]).all(axis=1) & dfa.finals
         return _Machine(rows, dfa.finals.tolist(), int(loops.argmax()) if loops.any() else -2)
-
-
-# -- operations on automata over symbols and assertions --------------------------------------------
-# An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must be false.
-
-#: First and last symbol, target.
-_Edges = list[tuple[int, int, int]]
-
-
-def _both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
-    """The texts of both; each tests its assertions between two symbols."""
-    builder, clock = NfaBuilder(max(left.symbols, right.symbols)), limits.clock()
-    builder.new_states(2)
-    numbers = {(left.initial, right.initial): 1}
-    waiting = list(numbers)
-
-    def number(one: int, two: int) -> int:
-        if (one, two) not in numbers:
-            numbers[one, two] = builder.new_state()
-            waiting.append((one, two))
-        return numbers[one, two]
-
-    for one, two in waiting:  # grows during the iteration
-        clock.check()
-        here = numbers[one, two]
-        limits.check("states", here, _HINT)
-        if one in left.finals and two in right.finals:
-            builder.epsilon(here, 0)
-        pairs = [(target, two) for target in left.epsilons[one]]
-        for pair in (*pairs, *((one, target) for target in right.epsilons[two])):
-            builder.epsilon(here, number(*pair))
-        for low, high, target in left.edges[one]:
-            if low >= plain:
-                builder.edge(here, low, high, number(target, two))
-        for first, last, other in right.edges[two]:
-            if first >= plain:
-                builder.edge(here, first, last, number(one, other))
-                continue
-            for low, high, target in left.edges[one]:
-                begin, end = max(low, first), min(high, last)
-                if begin <= end:
-                    builder.edge(here, begin, end, number(target, other))
-    return builder.build(1, {0})
-
-
-#: The assertions that are guessed after a symbol, with 1 if they are false.
-_Guesses = tuple[tuple[int, int], ...]
-#: A state of a machine, the set of states of another one, the guesses; None before the first.
-_Decision = tuple[int, frozenset[int], _Guesses | None]
-
-
-def _decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool) -> Nfa:
-    """The texts of ``whole`` that are no texts of ``part``, or the shortest texts of both.
-
-    The set of states of ``part`` is tracked. Between two symbols each assertion that this set
-    tests is guessed and read, true or false, so it is known whether ``part`` has read a text.
-    """
-    builder, clock = NfaBuilder(max(whole.symbols, part.symbols)), limits.clock()
-    builder.new_states(2)
-    numbers: dict[_Decision, int] = {(whole.initial, frozenset((part.initial,)), None): 1}
-    waiting = list(numbers)
-
-    def number(node: int, states: frozenset[int], known: _Guesses | None) -> int:
-        key = node, states, known
-        if key not in numbers:
-            numbers[key] = builder.new_state()
-            waiting.append(key)
-        return numbers[key]
-
-    for key in waiting:  # grows during the iteration
-        clock.check()
-        node, states, known = key
-        here = numbers[key]
-        limits.check("states", here, _HINT)
-        if known is None:
-            for target in whole.epsilons[node]:
-                builder.epsilon(here, number(target, states, None))
-            for low, high, target in whole.edges[node]:
-                if low >= plain:
-                    builder.edge(here, low, high, number(target, states, None))
-        truth = dict(known or ())
-        states, reading = _closed(states, part, plain, truth)
-        tested = {(low - plain) // 2 for low, _, _ in reading if low >= plain} - truth.keys()
-        if tested:
-            look = min(tested)
-            for negated in (0, 1):
-                there = number(node, states, (*(known or ()), (look, negated)))
-                symbol = plain + 2 * look + negated
-                builder.edge(here, symbol, symbol, there)
-            continue
-        has_text = not part.finals.isdisjoint(states)
-        if has_text is shortest and node in whole.finals:
-            builder.epsilon(here, 0)
-        if has_text and shortest:
-            continue
-        for low, high, target in whole.edges[node]:
-            for first, last, reached in _targets(reading, low, high) if low < plain else ():
-                builder.edge(here, first, last, number(target, reached, None))
-    return builder.build(1, {0})
-
-
-def _closed(
-    states: frozenset[int], nfa: Nfa, plain: int, truth: dict[int, int]
-) -> tuple[frozenset[int], _Edges]:
-    """The states reached by ε-edges and assertions that hold, and all edges of these states."""
-
-    def after(state: int) -> list[int]:
-        tested = (edge for edge in nfa.edges[state] if edge[0] >= plain)
-        holding = (
-            to for low, _, to in tested if truth.get((low - plain) // 2) == (low - plain) % 2
-        )
-        return [*nfa.epsilons[state], *holding]
-
-    found = frozenset(reachable(states, after))
-    return found, [edge for state in found for edge in nfa.edges[state]]
-
-
-def _targets(edges: _Edges, low: int, high: int) -> Iterator[tuple[int, int, frozenset[int]]]:
-    """The symbols from ``low`` to ``high`` in runs with the same targets."""
-    inside = [(max(low, a), min(high, b), to) for a, b, to in edges if a <= high and b >= low]
-    cuts = sorted({low, high + 1, *(a for a, _, _ in inside), *(b + 1 for _, b, _ in inside)})
-    for first, after in pairwise(cuts):
-        targets = frozenset(to for a, b, to in inside if a <= first and after <= b + 1)
-        yield first, after - 1, targets
-
-
-def _smaller(nfa: Nfa, plain: int) -> Nfa:
-    """The minimal DFA with one final state, if it is small; see ``nfa_of_dfa``."""
-    dfa = small_dfa(nfa)
-    return nfa if dfa is None else nfa_of_dfa(dfa, plain)

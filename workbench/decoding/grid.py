@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
-from workbench.decoding.compare import Run, RunEnded, RunFailed, run_events
+from workbench.decoding.compare import RunFailed, run_events
 from workbench.decoding.contenders import (
     STRATEGIES,
     PreparedContender,
@@ -24,6 +24,7 @@ from workbench.decoding.contenders import (
 from workbench.decoding.generate import Generation, generate_batch
 from workbench.decoding.measures import Measures, TimeSpent, measure
 from workbench.decoding.model import Message, chatting
+from workbench.decoding.run_summaries import Run, RunEnded
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.trace import Trace
 from workbench.grammar.grammar import Grammar

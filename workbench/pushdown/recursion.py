@@ -32,16 +32,9 @@ from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits
-from workbench.pushdown.cfg import (
-    AT_END,
-    AT_START,
-    CALLED,
-    CALLER,
-    RuleProgram,
-    keep_separate,
-    sizes_of,
-)
+from workbench.pushdown.cfg import RuleProgram
 from workbench.pushdown.network import CALLS
+from workbench.pushdown.rule_facts import AT_END, AT_START, CALLED, CALLER, keep_separate, sizes_of
 
 #: The most (estimated) states of a grammar's automata with inlined rules.
 _MAX_INLINED_STATES = 8_000

@@ -10,8 +10,7 @@ from random import Random
 from lab.training.corpus import choices, document, programs, structured, sums
 from lab.training.corpus.document import Document, Format, Person, listed, person, stream
 
-# -- short prose ----------------------------------------------------------------------------------
-# Short prose: quotations, bullet lists, notes in brackets, paragraphs, words of many scripts.
+# -- short prose: quotations, bullet lists, notes in brackets, paragraphs, words of many scripts ---
 
 
 QUOTE_PROMPTS = ("She said: ", "He asked: ", "A quotation: ")

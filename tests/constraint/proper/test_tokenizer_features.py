@@ -28,7 +28,7 @@ from workbench.constraint.methods.proper.proper import (
     ProperConstraint,
     ProperState,
 )
-from workbench.constraint.methods.proper.proper_methods import RegionCache
+from workbench.constraint.methods.proper.vegas_regions import RegionCache
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import Vocabulary

@@ -17,7 +17,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.constraint.methods.proper.guide_states import SAME_PIECE
 from workbench.constraint.methods.proper.live_edges import Live, live_edges
 from workbench.constraint.methods.proper.proper import ProperConstraint
-from workbench.constraint.methods.proper.proper_methods import (
+from workbench.constraint.methods.proper.vegas_regions import (
     Cut,
     RegionCache,
     adjacent_bytes,

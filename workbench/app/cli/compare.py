@@ -40,15 +40,10 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.text_tables import format_table
 from workbench.base.visible_text import visible
-from workbench.decoding.compare import (
-    RunBegan,
-    RunEnded,
-    RunFailed,
-    divergence,
-    first_different_token,
-)
+from workbench.decoding.compare import RunBegan, RunFailed, divergence, first_different_token
 from workbench.decoding.grid import WORK, GridSettings, grammar_record, grid_tasks
 from workbench.decoding.model import chatting
+from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.trace import Trace
 from workbench.tasks.datasets import columns_named, rows_of
 from workbench.tasks.summary import failures_of, summary_of
@@ -337,7 +332,7 @@ def _failed_record(fail: RunFailed) -> dict[str, Any]:
 
 
 def _print_summaries(ended: list[RunEnded]) -> None:
-    from workbench.decoding.compare import summaries
+    from workbench.decoding.run_summaries import summaries
 
     for summary in summaries(ended):
         line({"kind": "summary", **summary.as_record()})
@@ -360,7 +355,8 @@ def _print_csv(ended: list[RunEnded]) -> None:
 
 def _report(ended: list[RunEnded], failed: list[RunFailed]) -> str:
     """The table, methods that failed, and the strips of every prompt and seed."""
-    from workbench.decoding.compare import summaries, table, verdict
+    from workbench.decoding.compare import table, verdict
+    from workbench.decoding.run_summaries import summaries
 
     parts = (
         ["\n".join(filter(None, verdict(ended, failed))), table(summaries(ended))] if ended else []

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from workbench.analysis.exercise import Exercise
+from workbench.app.exercises.exercise_links import COURSE, EXERCISE, Link
 from workbench.app.exercises.exercise_reader import (
-    COURSE,
-    EXERCISE,
     ExerciseError,
-    Link,
     data_of,
     decode_exercise,
     exercise_of,

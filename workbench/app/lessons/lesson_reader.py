@@ -9,8 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workbench.app.lessons.films import BROAD, FILMS, TABLES
+from workbench.app.lessons.films import BROAD, FILMS
 from workbench.app.lessons.lesson import Kind, Lesson, LessonError, Opening, Step
+from workbench.app.lessons.lesson_tables import TABLES
 from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.questions import QUESTIONS
 from workbench.grammar.gallery import load_gallery

@@ -16,6 +16,7 @@ from workbench.app.lessons import (
     engine_films,
     merge_films,
     monitor_films,
+    own_distribution_films,
     region_tables,
     token_films,
 )
@@ -23,7 +24,6 @@ from workbench.app.lessons.automaton_films import closure, moved
 from workbench.app.lessons.construction_films import CharacterNfa, subset_steps
 from workbench.app.lessons.distribution_films import bits_of, natural_tokens, share_of
 from workbench.app.lessons.domino_films import planted
-from workbench.app.lessons.films import call_by_name
 from workbench.app.lessons.index_films import asked_flat, paths, smallest_top
 from workbench.app.lessons.lesson import (
     Answer,
@@ -34,6 +34,7 @@ from workbench.app.lessons.lesson import (
     options_question,
     text_of,
 )
+from workbench.app.lessons.lesson_tables import call_by_name
 from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
 from workbench.app.lessons.merge_automata_films import in_both, merged
@@ -156,9 +157,9 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "perplexity": _perplexity,
     "per cent under a method": _share,
     "per cent of the model's own": _own_share,
-    "weight": distribution_films.weight_of,
-    "weight ratio": distribution_films.weight_ratio,
-    "valid share": distribution_films.valid_share,
+    "weight": own_distribution_films.weight_of,
+    "weight ratio": own_distribution_films.weight_ratio,
+    "valid share": own_distribution_films.valid_share,
     "merged edges": _merged_edges,
     "acceptance": acceptance,
     "natural tokens": natural_tokens,

@@ -30,15 +30,7 @@ from workbench.app.ui.runs import replayed, with_head
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.within_budget import WithinBudget
-from workbench.decoding.compare import (
-    Event,
-    RunBegan,
-    RunEnded,
-    RunFailed,
-    RunStep,
-    compare,
-    verdict,
-)
+from workbench.decoding.compare import Event, RunBegan, RunFailed, RunStep, compare, verdict
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
     NARROWER_STRATEGIES,
@@ -52,6 +44,7 @@ from workbench.decoding.contenders import (
 from workbench.decoding.distance_curves import distance_curves
 from workbench.decoding.exact_distribution import ExactComparison, exact_comparison
 from workbench.decoding.model import LanguageModel, chatting
+from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.trace import Step, StopReason
 from workbench.vocabulary.vocabulary import Vocabulary
 

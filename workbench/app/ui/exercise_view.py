@@ -16,9 +16,9 @@ from workbench.analysis.conditions import CONDITIONS, drawn
 from workbench.analysis.exercise import Exercise, Graded, GrammarText, Outcome
 from workbench.analysis.random_texts import near_misses, samples
 from workbench.app.exercises.course import course_of, decode_course, encode_course, link_of
+from workbench.app.exercises.exercise_links import MAX_LINK
 from workbench.app.exercises.exercise_reader import (
     MAX_EXAMPLES,
-    MAX_LINK,
     SHELVES,
     ExerciseError,
     decode_exercise,

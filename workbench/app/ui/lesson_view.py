@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.app.lessons import lesson_reader
 from workbench.app.lessons.automaton_films import MAX_INPUT
-from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film, table
+from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.app.lessons.lesson import (
     MAX_ANSWER_CHARACTERS,
     Answer,
@@ -21,6 +21,7 @@ from workbench.app.lessons.lesson import (
     Step,
     View,
 )
+from workbench.app.lessons.lesson_tables import table
 from workbench.app.lessons.lesson_world import OPTIONS
 from workbench.app.lessons.merge_films import rule_name
 from workbench.app.lessons.questions import question
