@@ -1,4 +1,7 @@
-"""An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must be false."""
+"""Automata over symbols and assertions, and their language without assertions.
+
+An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must be false.
+"""
 
 from __future__ import annotations
 

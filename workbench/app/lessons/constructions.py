@@ -43,7 +43,6 @@ from workbench.syntax.regex.printer import pattern
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Group, Regex, Repeat, walk
 from workbench.vocabulary.vocabulary import Vocabulary
 
-
 #: The most characters of a regex in the film of the elimination.
 MAX_PATTERN = 20_000
 

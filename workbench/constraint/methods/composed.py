@@ -1,6 +1,4 @@
-"""The methods ``composed`` and ``pre3``: all edges over tokens are computed before a run.
-
-The method ``composed``: decoding by the closed form, as Algorithms 2 and 3 describe it.
+"""The method ``composed``: decoding by the closed form, as Algorithms 2 and 3 describe it.
 
 The machine and the vocabulary are composed once. A state is a state of the token machine, with a
 stack for a token PDA. The tests compare the masks with the rows on demand.
