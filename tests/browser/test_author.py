@@ -84,6 +84,8 @@ def test_tests_say_whether_they_pass_and_why_not(visit: Any) -> None:
         tests.locator(".because").wait_for()
         v.page.wait_for_selector("#wb-grammar .paint .place")
         v.shot("author_why_dark")
+        # the text is read too, and its refused token lights the editor
+        v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
         failed.locator(".ask:not(.tree)").click()
         v.page.wait_for_selector("#wb-grammar .paint .place", state="detached")
         # it is expected to be rejected: now it passes
