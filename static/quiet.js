@@ -1,5 +1,5 @@
-/* Quiet while a rule is typed: its syntax errors are shown when the caret leaves it, or when the reader
-   requests them. */
+/* Quiet while a rule is typed: its problems are shown when it can be read, when the caret leaves it, or when the
+   reader requests them. */
 
 /** Whether the caret is in a rule, or after it with at most one line break between. */
 function isInside(points, caret, { start, end }) {
@@ -11,7 +11,8 @@ function isInside(points, caret, { start, end }) {
     @param {any} area @param {() => void} changed */
 export function createQuiet(area, changed) {
   let typing = false,
-    held = /** @type {any[]} */ ([]);
+    unread = /** @type {any[]} */ ([]), // the rules at the caret that cannot be read
+    held = /** @type {any[]} */ ([]); // their problems
   const inside = (rule) => {
     const points = [...area.value];
     return isInside(points, [...area.value.slice(0, area.selectionStart)].length, rule);
@@ -22,18 +23,21 @@ export function createQuiet(area, changed) {
   }
   area.addEventListener("blur", speak);
   document.addEventListener("selectionchange", () => {
-    if (document.activeElement === area && held.length && !held.some((problem) => inside(problem.rule))) speak();
+    if (document.activeElement === area && held.length && !unread.some(inside)) speak();
   });
   return {
     speak,
     /** A text arrived, by typing or otherwise. */
     typed(byHand) {
       typing = byHand && document.activeElement === area;
-      held = []; // the rules have moved
+      unread = held = []; // the rules have moved
     },
     /** The problems that are shown; the others are held back. */
     shown(problems) {
-      held = typing ? problems.filter((problem) => problem.rule && inside(problem.rule)) : [];
+      unread = typing ? problems.flatMap(({ rule }) => (rule && inside(rule) ? [rule] : [])) : [];
+      held = problems.filter(
+        ({ rule, start }) => unread.includes(rule) || unread.some((each) => each.start <= start && start < each.end),
+      );
       return problems.filter((problem) => !held.includes(problem));
     },
     get held() {

@@ -131,19 +131,21 @@ def test_an_unfinished_grammar_has_a_picture_and_is_quiet_while_typed(visit: Any
         v.page.keyboard.press("Enter")
         typed("(name '='")
         assert v.page.evaluate("wb.state.text").endswith("\npair ::= (name '='")
-        # the error of the rule at the caret waits until the caret leaves it
+        # the errors of the rule at the caret wait until the caret leaves it
         v.page.locator("#wb-sec-problems").get_by_text("is not finished").wait_for()
         assert verdict.inner_text() == "unfinished rule"
         assert v.page.locator("#wb-grammar .paint .squig").count() == 0
         v.page.keyboard.press("ArrowUp")
-        v.page.locator("#wb-sec-problems .row.error").wait_for()
-        assert "1 problem" in verdict.inner_text()
+        errors = v.page.locator("#wb-sec-problems .row.error")
+        errors.filter(has_text="never closed").wait_for()
+        errors.filter(has_text="the nonterminal 'name' has no rule").wait_for()
+        assert "2 problems" in verdict.inner_text()
         # typing again hides it, and it is shown when it is asked for
         v.page.keyboard.press("ArrowDown")
         v.page.keyboard.press("End")
         typed(" value")
         v.page.get_by_text("show it now").click()
-        v.page.locator("#wb-sec-problems .row.error").wait_for()
+        errors.filter(has_text="never closed").wait_for()
 
 
 def test_lines_between_the_parts(visit: Any) -> None:
