@@ -222,6 +222,8 @@ export function mountLearn({ element, server }) {
   function worked(table, checked) {
     const covered = (i) => table.hidden.includes(i) && !checked,
       later = (i) => (covered(i) ? "later" : null);
+    // words that are wider than a column break anywhere
+    const breaks = (text) => (/\S{11}/.test(text) ? "long" : null);
     const cell = (text, i) =>
       covered(i + 1)
         ? el(
@@ -234,8 +236,10 @@ export function mountLearn({ element, server }) {
           ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes"))
           : text === "✗"
             ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no"))
-            : el("td", { class: text.length < 10 ? "short" : null }, ...pieces(text));
-    const body = table.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]), ...row.slice(1).map(cell)));
+            : el("td", { class: text.length < 10 ? "short" : breaks(text) }, ...pieces(text));
+    const body = table.rows.map((row) =>
+      el("tr", {}, el("th", { scope: "row", class: breaks(row[0]) }, row[0]), ...row.slice(1).map(cell)),
+    );
     return el(
       "div",
       { class: "worked", tabindex: "0", role: "region", "aria-label": table.caption },

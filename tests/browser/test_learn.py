@@ -207,6 +207,12 @@ def test_unknown_lesson_opens_the_first(visit: Any) -> None:
         assert v.page.locator(f"{LEARN} .shelf [aria-current]").count() == 1
 
 
+def test_a_table_of_a_lesson_is_no_wider_than_its_column(visit: Any) -> None:
+    with visit("?learn=meaning&step=1", width=1280, height=720) as v:
+        table = v.page.wait_for_selector("#wb-learn .worked")
+        assert table.evaluate("(box) => box.scrollWidth <= box.clientWidth"), "its last column"
+
+
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
 def test_a_figure_that_fits_is_not_covered_by_its_player(
     visit: Any, width: int, height: int
