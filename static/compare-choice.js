@@ -131,7 +131,7 @@ export function createCompareChoice(find, doors) {
     chosen = new Set(methods.filter((method) => names.includes(method.name)).map((method) => method.name));
     mark();
   }
-  const SETS = { usual, all: () => methods.map((method) => method.name), none: () => [] };
+  const SETS = { default: usual, all: () => methods.map((method) => method.name), none: () => [] };
   find(".sets").append(
     ...Object.entries(SETS).map(([name, names]) =>
       el("button", { type: "button", class: "bare", onclick: () => pick(names()) }, name),

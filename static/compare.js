@@ -270,8 +270,8 @@ export function mountCompare({ element, trigger, props, watch, server }) {
       sides,
       "data-aligned",
       [
-        ["true", "the first difference"],
-        ["false", "the beginning"],
+        ["true", "from the first difference"],
+        ["false", "from the beginning"],
       ],
       (value) => {
         now.aligned = value === "true";
