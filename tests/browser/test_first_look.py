@@ -181,7 +181,10 @@ def test_what_is_folded_is_a_click_away_and_stays_open(visit: Any) -> None:
             assert v.page.locator(part).is_visible(), part
         v.page.check("#wb-run .smalltokens")
         v.page.click("#wb-run .optionsfold")
-        assert v.page.inner_text("#wb-run .optionsfold .chosen") == "small tokens"
+        chosen = v.page.locator("#wb-run .optionsfold .chosen")
+        assert chosen.inner_text() == "small tokens"
+        inside = "(e) => e.getBoundingClientRect().left > e.parentNode.getBoundingClientRect().left"
+        assert chosen.evaluate(inside), "on its button"
         v.page.reload()
         v.wait_run()
         shown = [v.page.locator(part).is_visible() for part in parts.values()]

@@ -51,6 +51,8 @@ def test_node_its_text_and_its_rule(visit: Any) -> None:
         settled(v)
         v.page.locator(f"{SVG} .node.rule:has-text('string')").first.click()
         v.page.wait_for_selector("#wb-grammar .paint .part")
+        displays = "[...document.querySelectorAll('#wb-grammar .paint .part')].map((e) => getComputedStyle(e).display)"
+        assert set(v.page.evaluate(displays)) == {"inline"}, "the text stays where the caret is"
         marked = "".join(v.page.locator("#wb-grammar .paint .part").all_inner_texts())
         assert marked.startswith("string")
         read = v.page.inner_text("#wb-picture .foot code").replace("·", " ")
