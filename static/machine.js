@@ -241,6 +241,10 @@ export function createMachine(
     over = asking;
     flagging.run(async (ask, wait) => {
       const answer = await wait(remembered(ask, server, "draw_flags", asking));
+      if (!box.clientWidth) {
+        over = null; // behind another view nothing has a size: they are drawn once it is shown
+        return;
+      }
       graph.flags(answer.ok ? answer : null);
       light();
       flagged(answer);
@@ -283,6 +287,7 @@ export function createMachine(
     if (!pauses(grow, PAUSE / 3)) load("");
   }
   const resized = debounce(220, () => {
+    if (box.clientWidth && !over) flags();
     if (!record || !sent?.width || !state.compiled?.ok || !box.clientWidth) return;
     if (!(tab in QUESTIONS) && sent.width >= HIDDEN) return; // a machine keeps its layout
     if (Math.abs(sent.width - box.clientWidth) > MOVED || Math.abs(sent.height - box.clientHeight) > MOVED) load(where);

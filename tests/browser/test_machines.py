@@ -106,6 +106,24 @@ def test_stepping_through_a_run_moves_no_state(visit: Any, name: str) -> None:
             assert v.page.evaluate(PLACES) == places, f"token {index}"
 
 
+def test_flags_that_arrive_behind_another_view_are_beside_their_edge(visit: Any) -> None:
+    off = """() => {
+      const box = (part) => document.querySelector(`#wb-picture .pic.main svg:not(.leaving) ${part}`)?.getBoundingClientRect();
+      const flag = box(".flag"), label = box(":is(.edge, .label) text");
+      return flag && label && Math.hypot(flag.x + flag.width / 2 - label.x - label.width / 2, flag.y - label.y);
+    }"""
+    with visit("?example=answer&tab=together") as v:
+        v.wait_run()
+        v.page.click(".views [data-view=learn]")
+        v.page.evaluate("wb.emit('rewrite', { text: 'c' })")
+        v.page.wait_for_function("wb.state.compiled?.text === 'c'")
+        v.page.wait_for_timeout(500)  # the answers arrive behind the lessons
+        v.page.click(".views [data-view=workbench]")
+        v.wait_drawn()
+        v.page.wait_for_selector(f"{MAIN} .flag")
+        assert v.page.evaluate(off) < 80
+
+
 @pytest.mark.parametrize("example", ["time", "person", "expression"])
 def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -> None:
     with visit(f"?example={example}&tab=together") as v:
