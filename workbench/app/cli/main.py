@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+import workbench
 from workbench.app.cli import audit, compare, generate, grade, grammar_commands, tasks
 from workbench.app.cli.options import (
     DeviceOption,
@@ -147,6 +148,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"workbench {workbench.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001  # its callback has done the work
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Write grammars, see their automata, and watch them steer a language model."""
+
+
 _OF_TEXTS = (grammar_commands.check, grammar_commands.parse)
 for command in (
     serve,
