@@ -158,7 +158,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001  # its callback has done the work
+    version: Annotated[  # its callback has done the work
         bool,
         typer.Option(
             "--version", callback=_print_version, is_eager=True, help="Print the version."
