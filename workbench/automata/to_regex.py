@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Generic, TypeVar
 
-from workbench.base.limits import Clock
+from workbench.base.limits import Clock, check_time_budget
 from workbench.base.source import NO_SPAN
 from workbench.syntax.ranges import Ranges, union
 from workbench.syntax.regex.extensions import label_of
@@ -186,6 +186,7 @@ def _rows_counted(parts: list[Regex]) -> list[Regex]:
     """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
     at = 0
     while at < len(parts):
+        check_time_budget()
         for row in _candidate_rows(parts, at):
             whole, end = _combined(parts, at, row)
             if whole is not None:
