@@ -104,12 +104,19 @@ def test_a_lesson_that_is_requested_is_marked_and_its_predecessor_ends(visit: An
     with visit("?learn=machines") as v:
         v.page.wait_for_selector("#wb-learn .leaf")
         ended: list[str] = []
-        v.page.on("requestfailed", lambda one: ended.append(one.post_data or ""))
         waiting: list[Any] = []
 
+        def asks(request: Any) -> bool:
+            return '"fn_name":"lesson"' in (request.post_data or "")
+
+        def end(request: Any) -> None:
+            if asks(request):  # and no event stream
+                ended.append(request.post_data)
+
         def hold(route: Any) -> None:
-            held = '"fn_name":"lesson"' in (route.request.post_data or "")
-            waiting.append(route) if held else route.continue_()
+            waiting.append(route) if asks(route.request) else route.continue_()
+
+        v.page.on("requestfailed", end)
 
         v.page.route("**/component_server/", hold)
         busy = "#wb-learn .shelves [aria-busy=true]"
