@@ -1,4 +1,4 @@
-"""The paths in CONTRIBUTING.md exist, and the tests that SECURITY.md names for each attack."""
+"""The paths in CONTRIBUTING.md and its pages exist, and the tests SECURITY.md names for an attack."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+PAGES = (ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "contributing").glob("*.md")))
+TEXT = "\n".join(page.read_text("utf-8") for page in PAGES)
 
 #: ``file`` → ``name``; a line break may follow the arrow.
 STEPS = re.findall(r"`([\w/]+\.py)`\s+→\s+`(\w+)`", TEXT)

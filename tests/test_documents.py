@@ -46,9 +46,9 @@ PAGES = [
 TEXTS = {name: (ROOT / name).read_text("utf-8") for name in PAGES}
 WRITTEN = [name for name in PAGES if name not in GENERATED]
 
-#: Extras that the Python distribution of this checkout has.
+#: The extras of the package.
 _PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-EXTRAS = {*_PROJECT["optional-dependencies"], "app"}
+EXTRAS = set(_PROJECT["optional-dependencies"])
 
 needs_model = pytest.mark.skipif(
     not (BUILTIN_MODEL / "model.safetensors").exists(), reason="the embedded model is not here"

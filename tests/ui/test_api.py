@@ -66,8 +66,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def lines() -> list[str]:
-    """What a process prints: what it was answered, what the README's prints, how two runs ended."""
-    codes = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    """What a process prints: what it was answered, what the documented example prints, how two runs ended."""
+    codes = re.findall(
+        r"```python\n(.*?)```",
+        (ROOT / "docs" / "reference" / "endpoints.md").read_text("utf-8"),
+        re.DOTALL,
+    )
     (code,) = (each for each in codes if '"http://127.0.0.1:7860/"' in each)
     shown = code.replace('"http://127.0.0.1:7860/"', "page.local_url")
     asked = subprocess.run(
@@ -114,7 +118,7 @@ def test_runs_of_two_visitors_are_computed_at_the_same_time(lines: list[str]) ->
     assert json.loads(lines[-1]) == ["stop", "stop"]
 
 
-def test_the_readmes_client_runs(lines: list[str]) -> None:
+def test_the_documented_client_runs(lines: list[str]) -> None:
     assert "'k': 'stop'" in lines[-2]
 
 
