@@ -100,7 +100,6 @@ RESEARCHER = [
     Row("compare --dataset r.jsonl --column prompt=question --json-schema order.schema.json --whitespace compact --methods automaton --seeds 1 --max-tokens 4 --out b.parquet", 0, "automaton"),
     Row("compare --dataset r.jsonl --column prompt=question --methods automaton --whitespace compact --out c.parquet", 2, "", "--whitespace has no effect without a grammar"),
     Row("evaluate", 2, "", "in a checkout, python -m lab evaluate"),
-    Row("evaluate --list", 0, "koo-a"),
 ]  # fmt: skip
 JOURNEYS = [*ENGINEER, *LECTURER, *AUTHOR, *RESEARCHER]
 
