@@ -215,6 +215,8 @@ def test_another_grammar_without_what_belongs_to_the_first(visit: Any) -> None:
         assert v.page.evaluate("wb.state.tests.length") == count, "they come back with the text"
         assert line.is_hidden()
         v.type_grammar("start ::= 'a';")
+        # the picture of the first time may still be there
+        v.page.wait_for_function("wb.state.compiled?.text === wb.state.text && !wb.state.pending")
         v.wait_drawn()
         line.get_by_role("button", name="Put them back").click()
         assert v.page.evaluate("wb.state.tests.length") == count
