@@ -33,6 +33,7 @@ from typer.testing import CliRunner
 import workbench as wb
 from tests.command_reference import page as command_reference
 from workbench.app.cli.main import app
+from workbench.base.diagnostics import WARNINGS
 from workbench.base.resources import BUILTIN_MODEL
 
 ROOT = Path(__file__).parents[1]
@@ -246,6 +247,36 @@ def test_a_link_resolves(name: str, link: str) -> None:
     assert not address.scheme, "a page links to another host"
     if address.path:
         assert ((ROOT / name).parent / unquote(address.path)).exists()
+
+
+def test_every_code_of_advice_has_its_section() -> None:
+    described = set(re.findall(r"^## (\w+)$", TEXTS["docs/reference/advice.md"], re.MULTILINE))
+    given = {
+        node.value
+        for file in (ROOT / "workbench").rglob("*.py")
+        for call in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Advice"
+        for node in (*call.args, *(each.value for each in call.keywords if each.arg == "kind"))
+        if isinstance(node, ast.Constant) and re.fullmatch(r"[a-z]+(_[a-z]+)*", str(node.value))
+    }
+    assert described == given | WARNINGS
+
+
+#: Files whose texts a visitor sees.
+LABELLED = {".html", ".js", ".py", ".toml"}
+#: Pages that name parts of the page in italics.
+NAMING = [name for name in PAGES if name.startswith(("docs/tutorials/", "docs/reference/page.md"))]
+
+
+@pytest.mark.parametrize("name", NAMING)
+def test_the_page_has_the_labels(name: str) -> None:
+    folders = (ROOT / "static", ROOT / "workbench" / "app")
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in LABELLED]
+    shown = "\n".join(file.read_text("utf-8") for file in files)
+    prose = re.sub(r"```.*?```", "", TEXTS[name], flags=re.DOTALL)
+    for label in re.findall(r"(?<![*\w])\*([^*\n]{3,40})\*(?![*\w])", prose):
+        for part in re.split(r" [›·→] ", label):
+            assert re.search(rf"(?<!\w){re.escape(part)}(?!\w)", shown), part
 
 
 def test_readme_is_short() -> None:
