@@ -21,7 +21,8 @@ _HEAD = """\
 # The command line
 
 This page is written from the commands by `python -m tests.command_reference docs/reference/commands.md`.
-`workbench COMMAND --help` prints the same.
+`workbench COMMAND --help` prints the same; `workbench --version` prints the version, and
+`workbench --install-completion` lets your shell complete commands and options.
 
 A grammar is named by `--regex PATTERN`, by `--regex-file`, `--kbnf`, `--json-schema`, `--dataclass`,
 `--gbnf`, `--lark`, `--machine-file` or `--structural-tag` with a file, or by `--example NAME` from the

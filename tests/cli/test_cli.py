@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+import workbench as wb
 from lab.commands import app as lab
 from tests.decoding.tiny import write_model
 from tests.tiny_checkpoint import write_checkpoint
@@ -426,6 +428,29 @@ def test_train_error_when_there_is_nothing_to_resume(tmp_path: Path) -> None:
     result = run_lab("train", "--out", str(tmp_path / "none"), "--resume", "--smoke")
     assert result.exit_code == 2
     assert "checkpoint" in result.stderr
+
+
+def test_the_version_is_printed() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"workbench {wb.__version__}\n")
+
+
+@pytest.mark.slow
+def test_a_shell_completes_commands() -> None:
+    asked = {
+        "_WORKBENCH_COMPLETE": "complete_bash",
+        "COMP_WORDS": "workbench ge",
+        "COMP_CWORD": "1",
+    }
+    code = "import sys; sys.argv = ['workbench']; from workbench.__main__ import main; main()"
+    completed = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, **asked},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert completed.stdout.split() == ["generate"]
 
 
 def test_the_laboratory_is_not_installed() -> None:

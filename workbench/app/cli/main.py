@@ -144,7 +144,6 @@ app = typer.Typer(
     cls=_Commands,
     help="Write grammars, see their automata, and watch them steer a language model.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
