@@ -126,8 +126,9 @@ def main() -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        for scheme in ("light", "dark"):
-            _picture(browser, page.local_url, scheme)  # type: ignore[arg-type]
+        schemes: tuple[Scheme, ...] = ("light", "dark")
+        for scheme in schemes:
+            _picture(browser, page.local_url, scheme)
         _recording(browser, page.local_url)
         browser.close()
     page.close()

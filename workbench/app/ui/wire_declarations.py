@@ -20,7 +20,7 @@ from typing import (
     is_typeddict,
 )
 
-from workbench.app.ui import wire, wire_cards, wire_compare, wire_parts
+from workbench.app.ui import wire, wire_cards, wire_compare, wire_exercises, wire_parts
 from workbench.base.resources import STATIC
 
 _HEAD = """\
@@ -58,7 +58,7 @@ DECLARATIONS = STATIC / "wire.d.ts"
 def declarations() -> str:
     """The types as TypeScript: an interface for each record, then the servers of the parts."""
     parts = [_HEAD]
-    modules = wire, wire_parts, wire_compare, wire_cards
+    modules = wire, wire_parts, wire_exercises, wire_compare, wire_cards
     for name, value in ChainMap(*map(vars, reversed(modules))).items():
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
