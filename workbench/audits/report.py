@@ -231,8 +231,8 @@ def _sign(character: str) -> str:
 def _claims(audits: Sequence[Audit]) -> str:
     """The names of all constraints with a claim; one command reproduces each."""
     lines = [
-        "`workbench audit FILE --only NAME --engines ENGINE` repeats one, where FILE has its schema, "
-        "with its shortened schema and its program."
+        "`workbench audit FILE --only NAME --engines ENGINE` repeats one, where FILE has its "
+        "schema, with its shortened schema and its program."
     ]
     for engine, own in by_engine(audits).items():
         for kind in (Kind.OVER, Kind.UNDER):
