@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import typer
 
 from workbench.app.cli.main import app
 
+_TABLE = "| option | meaning | default |\n| --- | --- | --- |"
 _HEAD = """\
 # The command line
 
@@ -33,24 +35,38 @@ use. With `--json` stdout has one record a line, errors too.
 """
 
 
+#: An option that this number of commands have, with the same words, is listed once.
+_SHARED = 5
+
+
 def page() -> str:
     """The page in Markdown."""
     group: Any = typer.main.get_command(app)
-    return "\n".join([_HEAD, *(line for name in group.commands for line in _command(group, name))])
+    rows = Counter(row for command in group.commands.values() for row in _rows(command))
+    shared = [row for row, commands in rows.items() if commands >= _SHARED]
+    parts = [line for name in group.commands for line in _command(group, name, shared)]
+    common = ["## Options of many commands\n", _TABLE, *shared, ""]
+    return "\n".join([_HEAD, *common, *parts])
 
 
-def _command(group: Any, name: str) -> Iterator[str]:
+def _command(group: Any, name: str, shared: Sequence[str]) -> Iterator[str]:
     command = group.commands[name]
     arguments = [one for one in command.params if one.param_type_name == "argument"]
-    options = [one for one in command.params if one.param_type_name == "option"]
     words = [f"workbench {name}", "[OPTIONS]", *(one.metavar or one.name for one in arguments)]
     yield f"## {name}\n"
     yield _text(command.help or "") + "\n"
     yield f"```text\n{' '.join(words)}\n```\n"
-    yield "| option | meaning | default |\n| --- | --- | --- |"
-    for option in options:
-        yield f"| {_names(option)} | {_text(option.help or '')} | {_default(option)} |"
-    yield ""
+    rows = list(_rows(command))
+    if separate := [row for row in rows if row not in shared]:
+        yield from [_TABLE, *separate, ""]
+    if common := [f"`{row.split('`')[1]}`" for row in rows if row in shared]:
+        yield f"[Options of many commands](#options-of-many-commands): {', '.join(common)}.\n"
+
+
+def _rows(command: Any) -> Iterator[str]:
+    for option in command.params:
+        if option.param_type_name == "option":
+            yield f"| {_names(option)} | {_text(option.help or '')} | {_default(option)} |"
 
 
 def _names(option: Any) -> str:

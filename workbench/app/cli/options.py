@@ -465,8 +465,8 @@ def _parameters() -> list[inspect.Parameter]:
         typer.Option(
             "--whitespace",
             metavar="NAME",
-            help="Of JSON: any, one space, compact, or a number (any, with at most so many"
-            " characters in a row); auto writes one space and accepts any.",
+            help="White space of JSON: any, one space, compact, or N (any, at most N characters"
+            " in a row); auto writes one space and accepts any.",
         ),
     ]
     kinds["order"] = Annotated[
