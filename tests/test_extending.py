@@ -88,6 +88,7 @@ def test_a_notation(lines: Notation, handlers: Handlers, tmp_path: Path) -> None
         "label": "Lines",
         "suffix": ".lines",
         "choices": {},
+        "numbers": [],
         "finish": False,
         "rules": True,
         "written": False,

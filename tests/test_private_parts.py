@@ -114,7 +114,9 @@ def test_the_private_part_is_there(package: str, owner: Any, name: str, file: st
 
 def test_packages_with_private_parts_are_bounded() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    needed = {each.name: each for each in map(Requirement, project["dependencies"])}
+    extras = project["optional-dependencies"]
+    lines = (*project["dependencies"], *extras["app"], *extras["models"], *extras["data"])
+    needed = {each.name: each for each in map(Requirement, lines)}
     for name in {package for package, *_ in PARTS} | {"starlette", "tokenizers", "transformers"}:
         bounds = [Version(each.version) for each in needed[name].specifier if each.operator == "<"]
         assert bounds, f"{name} has no upper bound in pyproject.toml"

@@ -312,3 +312,8 @@ def _checks(plan: Plan, folder: Path) -> Iterator[Record]:
                 name = engine, ENGINES[engine].version
                 walk = greedy_tokens(case_named(case).walk, vocabulary)
                 yield compared(name, case, vocabulary, walk, np.load(ours), np.load(theirs))
+
+
+if __name__ == "__main__":
+    given = json.loads(sys.argv[1])
+    run(Job(**{**given, "cases": tuple(given["cases"])}))

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 
-from lab.bench.benchmark import Job, run
 from lab.bench.measurements import CaseRecord, CheckRecord, EngineRecord, Record
 from lab.bench.peers.registry import OURS
 from workbench.base.text_tables import figure, format_table
@@ -201,8 +198,3 @@ def _pair(records: Sequence[CaseRecord], field: str, wrong: set[tuple[str, str]]
     value, best = min(measured, key=lambda pair: float(pair[0]))
     mark = "\\*" if (best.engine, best.case) in wrong else ""
     return [figure(ours), f"{ratio_text(value, ours)} {best.engine}{mark}"]
-
-
-if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    run(Job(**{**given, "cases": tuple(given["cases"])}))

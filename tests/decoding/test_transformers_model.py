@@ -219,7 +219,7 @@ def test_error_a_prompt_that_is_longer_than_the_context(
         generate(tiny_model, constraint, prompt)
     assert str(caught.value) == (
         f"the prompt has {len(tiny_model.encode(prompt)) if isinstance(prompt, str) else 65} tokens; "
-        "this model reads 64\nhint: shorten the prompt, or choose a model with a longer context"
+        "the model reads at most 64\nhint: shorten the prompt, or choose a model with a longer context"
     )
 
 

@@ -33,7 +33,7 @@ _PACKAGE = Path(__file__).resolve().parents[2] / "workbench"
 #: The reviewed functions in groups, each with its reason.
 BOUNDED = Path(__file__).with_name("bounded.toml")
 #: Packages whose work no visitor starts with a grammar.
-_OUTSIDE = frozenset({"app", "lab", "tasks"})
+_OUTSIDE = frozenset({"app", "audits", "engines", "tasks"})
 #: Calls between a loop and the check of its budget.
 _DEPTH = 2
 _CHECKS = frozenset({"check_time_budget", "check"})

@@ -137,7 +137,7 @@ def test_a_budget_is_what_the_model_can_read(handlers: Handlers) -> None:
     )
     assert {end["tokens"] for end in ended} == {3}, "the last token is never read"
     full = list(compare_records(Handlers(room), {**sent, "prompts": ["1" * 40]}))[-1]
-    assert "the prompt has 40 tokens; this model reads 12" in full["message"]
+    assert "the prompt has 40 tokens; the model reads at most 12" in full["message"]
 
 
 def test_a_program_hears_of_runs_and_at_last_of_all_of_them(handlers: Handlers) -> None:

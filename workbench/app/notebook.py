@@ -397,10 +397,10 @@ DISPLAYS: dict[tuple[str, str], Callable[[Any], str]] = {
     ("workbench.constraint.within_budget", "WithinBudget"): constraint_html,
     ("workbench.constraint.forced_text", "ForcedText"): constraint_html,
     ("workbench.constraint.protocol", "Unconstrained"): constraint_html,
-    (f"{_METHODS}.closed_forms", "ComposedFsa"): constraint_html,
-    (f"{_METHODS}.closed_forms", "ComposedPda"): constraint_html,
+    (f"{_METHODS}.composed", "ComposedFsa"): constraint_html,
+    (f"{_METHODS}.composed", "ComposedPda"): constraint_html,
     (f"{_METHODS}.domino.domino", "DominoConstraint"): constraint_html,
-    ("workbench.constraint.protocol", "TokenByToken"): constraint_html,
+    ("workbench.constraint.token_machines", "TokenByToken"): constraint_html,
     (f"{_METHODS}.proper.proper", "ProperConstraint"): constraint_html,
     (f"{_METHODS}.proper.proper_methods", "ExplicitConstraint"): constraint_html,
 }

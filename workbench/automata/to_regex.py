@@ -182,11 +182,16 @@ def _is_letter(regex: Regex) -> bool:
     )
 
 
+#: Parts of a sequence between two checks of the time.
+_CHECKED_EVERY = 16
+
+
 def _rows_counted(parts: list[Regex]) -> list[Regex]:
     """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
     at = 0
     while at < len(parts):
-        check_time_budget()
+        if at % _CHECKED_EVERY == _CHECKED_EVERY - 1:
+            check_time_budget()
         for row in _candidate_rows(parts, at):
             whole, end = _combined(parts, at, row)
             if whole is not None:
@@ -201,8 +206,9 @@ def _candidate_rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
     first = parts[at]
     if isinstance(first, Repeat) and isinstance(first.part, Concat):
         yield first.part.parts
-    for width in range(1, min(_MAX_ROW, len(parts) - at) + 1):
-        yield tuple(parts[at : at + width])
+    for width, following in enumerate(parts[at + 1 : at + 1 + _MAX_ROW], 1):
+        if following == first or isinstance(following, Repeat):  # else there is no second copy
+            yield tuple(parts[at : at + width])
 
 
 def _combined(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:

@@ -34,7 +34,13 @@ from workbench.decoding.sampling import Sampling
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
-from workbench.grammar.export.registry import PROGRAMS, constructor_call, export, quoted
+from workbench.grammar.export.registry import (
+    PROGRAMS,
+    constructor_call,
+    export,
+    quoted,
+    written_grammar,
+)
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of
@@ -182,6 +188,14 @@ def _grammar(wanted: Wanted) -> str:
     return whole if hole is None else f"wb.fill({quoted(hole[0])}, {quoted(hole[1])}, {whole})"
 
 
+def _written(wanted: Wanted, code: str) -> str:
+    """The grammar of ``code`` as the model writes it; what stands around a hole is free."""
+    sent = wanted.run.grammar
+    if sent.hole is not None:
+        return code
+    return written_grammar(code, sent.notation, sent.text, dict(sent.options))
+
+
 def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
     grammar = wanted.run.grammar
     options = grammar.notation.non_defaults(grammar.start, **dict(grammar.options))
@@ -261,7 +275,7 @@ import workbench as wb
 {_head(wanted)}
 grammar = {_grammar(wanted)}
 model = wb.TransformersModel({quoted(wanted.model)})
-constraint = wb.compile(grammar, model.vocabulary{_method(wanted)})
+constraint = wb.compile({_written(wanted, "grammar")}, model.vocabulary{_method(wanted)})
 {_reasoning(wanted)}\
 sampling = wb.Sampling({_settings(sampling)}, seed={sampling.seed})
 {draft}
@@ -300,6 +314,7 @@ def transformers(wanted: Wanted) -> str:
 tokenizer.apply_chat_template(
     PROMPT, add_generation_prompt=True, return_dict=True, return_tensors="pt"
 )"""
+    grammar = _written(wanted, _grammar(wanted))
     return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
 
@@ -311,7 +326,7 @@ MODEL = {_directory(wanted.model)}
 tokenizer = AutoTokenizer.from_pretrained(MODEL)
 model = AutoModelForCausalLM.from_pretrained(MODEL)
 {draft}\
-constraint = wb.compile({_grammar(wanted)}, wb.Vocabulary.load(MODEL){_method(wanted)})
+constraint = wb.compile({grammar}, wb.Vocabulary.load(MODEL){_method(wanted)})
 {_reasoning(wanted)}{_finish(wanted)}
 {seed}\
 inputs = {inputs}

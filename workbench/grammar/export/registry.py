@@ -28,7 +28,7 @@ from workbench.grammar.export.writers import (
     write_lark,
 )
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notations import Notation
+from workbench.grammar.notations import Notation, generation_options
 from workbench.pushdown.network import Network
 
 
@@ -90,6 +90,12 @@ def constructor_call(notation: Notation, text: str, options: Mapping[str, Any]) 
     if constructor is not None and given.keys() <= signature(constructor).parameters.keys():
         return f"wb.Grammar.from_{notation}({text}{_keywords(given)})"
     return f"wb.Grammar.from_text({text}, {quoted(notation.value)}{_keywords(options)})"
+
+
+def written_grammar(code: str, notation: Notation, text: str, options: Mapping[str, Any]) -> str:
+    """Code of the grammar that a model writes: that of ``code``, JSON with one space."""
+    is_same = generation_options(text, notation, options) is options
+    return code if is_same else f"{code}.for_generation"
 
 
 def _keywords(options: Mapping[str, Any]) -> str:
@@ -183,6 +189,8 @@ def export_notes(grammar: Grammar, notation: str) -> tuple[str, ...]:
 def transformers(grammar: Grammar, model: str = MODEL, prompt: str = PROMPT) -> str:
     """Transformers' ``generate`` with this library as its logits processor; exact."""
     grammar = standalone(grammar)
+    text, notation = grammar.source.text, grammar.notation
+    written = written_grammar("grammar", notation, text, grammar.options)
     return f"""\
 {_TRANSFORMERS}
 import workbench as wb
@@ -190,7 +198,7 @@ import workbench as wb
 {_head("GRAMMAR", grammar.source.text, model, prompt)}
 {_LOADED}
 grammar = {constructor_call(grammar.notation, "GRAMMAR", grammar.options)}
-constraint = wb.compile(grammar, wb.Vocabulary.load(MODEL))
+constraint = wb.compile({written}, wb.Vocabulary.load(MODEL))
 
 inputs = tokenizer(PROMPT, return_tensors="pt")
 output = model.generate(
