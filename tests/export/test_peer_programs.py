@@ -143,7 +143,9 @@ def test_a_program_generates_what_the_grammar_accepts(
     program = export(grammar, engine, model=str(BUILTIN_MODEL), prompt=PROMPT)
     texts = (*example.accepts, *example.rejects)
     outcomes = dict(zip(texts, runner.outcomes(program, PROMPT, texts), strict=True))
-    ours = {text: "accepted" if grammar.accepts(text) else "refused" for text in texts}
+    # a program of this library writes what the page writes: JSON with one space
+    written = grammar.for_generation if engine == "transformers" else grammar
+    ours = {text: "accepted" if written.accepts(text) else "refused" for text in texts}
     known = DIFFERENCES.get((engine, name), Difference(""))
     if known.error:
         assert all(known.error in outcome for outcome in outcomes.values()), outcomes
