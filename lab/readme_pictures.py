@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -34,11 +33,12 @@ _LOADED = "document.body.innerText.includes('6,000 tokens')"
 Scheme = Literal["light", "dark"]
 
 
-def _opened(browser: Browser, address: str, scheme: Scheme, size: tuple[int, int]) -> Page:
+def _opened(browser: Browser, address: str, scheme: Scheme) -> Page:
     """The page, once its picture is drawn."""
-    viewport = {"width": size[0], "height": size[1]}
-    context = browser.new_context(viewport=viewport, color_scheme=scheme)  # type: ignore[arg-type]
-    page = context.new_page()
+    width, height = _SIZE
+    page = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme=scheme
+    ).new_page()
     page.goto(address)
     page.wait_for_function(_DRAWN)
     page.wait_for_function(_LOADED)
@@ -48,7 +48,7 @@ def _opened(browser: Browser, address: str, scheme: Scheme, size: tuple[int, int
 
 def _picture(browser: Browser, address: str, scheme: Scheme) -> None:
     """The first screen as a file of few colours."""
-    shot = Image.open(io.BytesIO(_opened(browser, address, scheme, _SIZE).screenshot()))
+    shot = Image.open(io.BytesIO(_opened(browser, address, scheme).screenshot()))
     few = shot.convert("RGB").quantize(128, dither=Image.Dither.NONE)
     few.save(_DOCS / f"first-screen-{scheme}.png", optimize=True)
 
@@ -90,7 +90,7 @@ class _Film:
 
 def _recording(browser: Browser, address: str) -> None:
     """About ten seconds: type a grammar, run it, open the reason of a refused token."""
-    page = _opened(browser, address, "light", (1400, 900))
+    page = _opened(browser, address, "light")
     film = _Film(page)
     film.take(600)
     page.click("#wb-grammar textarea")
@@ -107,15 +107,10 @@ def _recording(browser: Browser, address: str) -> None:
     page.wait_for_selector("#wb-run .go:enabled")
     page.wait_for_timeout(800)
     film.take(1_400)
-    _why(page, film.take)
-    film.save(_DOCS / "recording.gif")
-
-
-def _why(page: Page, take: Callable[[int], None]) -> None:
-    """Open the reason at the token that the mask changed most."""
     page.click("text=See why")
     page.wait_for_timeout(1_200)
-    take(2_600)
+    film.take(2_600)
+    film.save(_DOCS / "recording.gif")
 
 
 def main() -> None:

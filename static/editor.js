@@ -134,7 +134,7 @@ export function createEditor(box, server, changed) {
     return true;
   }
 
-  /** Scroll the line of a piece into sight, unless somebody writes. */
+  /** Scroll the line of a piece into sight, unless the author is writing. */
   function reveal(piece) {
     if (piece && document.activeElement !== area) scrollIntoColumn(box, painter.element(piece.from), 4);
   }

@@ -12,15 +12,25 @@ const PENALTY_TITLE =
 const SETTINGS = {
   repetition_penalty: { name: "repetition penalty", low: 0.1, high: 10, step: 0.05, title: PENALTY_TITLE },
   top_k: {
-    ...{ name: "top-k", low: 1, high: 1000000, step: 1, whole: true },
+    name: "top-k",
+    low: 1,
+    high: 1000000,
+    step: 1,
+    whole: true,
     title: "Draw from the k likeliest allowed tokens and those as likely as the k-th",
   },
   top_p: {
-    ...{ name: "top-p", low: 0.001, high: 1, step: 0.05 },
+    name: "top-p",
+    low: 0.001,
+    high: 1,
+    step: 0.05,
     title: "Draw from the fewest allowed tokens that together have this probability",
   },
   min_p: {
-    ...{ name: "min-p", low: 0, high: 1, step: 0.05 },
+    name: "min-p",
+    low: 0,
+    high: 1,
+    step: 0.05,
     title: "Draw from the allowed tokens that have at least this fraction of the likeliest one's probability",
   },
 };

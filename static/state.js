@@ -23,9 +23,9 @@ const listeners = new Map();
     @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean>,
       hole?: Hole | null }} GrammarText */
 
-/** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that somebody gave the grammar,
-    or empty. ``compiled`` and ``drawn`` are the latest answers with
-    the grammar they were asked of; ``ran`` is the key of the grammar that wrote ``steps``, ``turn`` the next token
+/** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that the author gave the
+    grammar, or empty. ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran``
+    is the key of the grammar that wrote ``steps``, ``turn`` the next token
     while it is selected, ``tooLong`` why the prompt cannot be read.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
       own: boolean, ownTitle: string,
@@ -112,12 +112,12 @@ const UNSEEN = /[\p{Cc}\p{Cs}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}-\u{20
 /** A name for a grammar as the page keeps it, in one line; empty for what is no text. */
 export const cleanTitle = (value) =>
   typeof value === "string" ? value.slice(0, LONGEST_TITLE).replace(UNSEEN, " ").trim() : "";
-/** Give the grammar a name of its own; with an empty one it has the usual name again. */
+/** Name the grammar; with an empty name it has the usual one again. */
 export function nameGrammar(title) {
   state.ownTitle = cleanTitle(title);
   emit("titled");
 }
-/** What a grammar without a name of its own is named: as its example, until another text took its place. */
+/** The name of a grammar that the author has not named: that of its example, until another text took its place. */
 export const usualTitle = () => (state.own && !state.example.exercise ? OWN_TITLE : (state.example?.title ?? ""));
 export const titleNow = () => state.ownTitle || usualTitle();
 export const nameNow = () => (state.own ? "" : (state.example?.name ?? ""));

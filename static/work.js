@@ -101,7 +101,7 @@ function comparison(held) {
 }
 
 /** In the form of an example of the gallery, so that it is opened like one. */
-/** A work as an example to be opened; ``title`` names it if it has no title of its own. */
+/** A work as an example to be opened; ``title`` names it if the author has not. */
 const asExample = (work, title) => ({
   name: "",
   title,

@@ -308,13 +308,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:  # noqa: ANN401  # whatever the name stands for
     if name not in _HOMES:
         raise AttributeError(f"module 'workbench' has no attribute {name!r}")
-    try:
-        home = importlib.import_module(f"workbench.{_HOMES[name]}")
-    except ModuleNotFoundError as error:
-        from workbench.base.extras import missing_package
+    from workbench.base.extras import extras_named
 
-        raise missing_package(error) from error
-    value = getattr(home, name)
+    with extras_named():
+        value = getattr(importlib.import_module(f"workbench.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
 

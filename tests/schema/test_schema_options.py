@@ -107,3 +107,12 @@ def test_closed_objects_have_the_members_that_are_named(
     assert closed.options == {"closed": True}
     assert closed.for_generation.options == {"closed": True, "whitespace": "one space"}
     assert (open_objects(json.dumps(schema)) is not None) == changed, why
+
+
+def test_parts_that_double_are_looked_at_once() -> None:
+    def twice(number: int) -> dict[str, Any]:
+        return {"allOf": [{"$ref": f"#/$defs/{number + 1}"}] * 2}
+
+    schemas = {str(number): twice(number) for number in range(40)} | {"40": {"type": "object"}}
+    schema = {"title": "doubling", "$ref": "#/$defs/0", "$defs": schemas}
+    assert Grammar.from_json_schema(schema, closed=True).accepts("{}")

@@ -1,4 +1,4 @@
-"""Finds the conflicts of a pushdown network by the rules' names, and of Lark's terminals.
+"""Finds the conflicts of a pushdown network by the rules' names.
 
 A conflict is a point where the network the engine runs is not deterministic. Each is reported as a
 ``Conflict`` with a shortest text after which one character can be read in two ways. The message

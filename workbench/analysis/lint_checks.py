@@ -1,6 +1,4 @@
-"""Checks of the lint: unbounded repetitions, redundant alternatives, what no token spells.
-
-Finds unbounded repetitions of white space, digits or punctuation in a grammar.
+"""Finds unbounded repetitions of white space, digits or punctuation in a grammar.
 
 A model that prefers such a character prefers it again at the next step, and may never leave the
 loop. Loops over whole items or free text offer other characters and are not reported.

@@ -1,4 +1,4 @@
-"""Audits as a list of tasks and rows of a results file; the constraints that are audited."""
+"""Audits as a list of tasks and rows of a results file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The results of an audit, and their tables for the terminal and the documentation."""
+"""The results of an audit."""
 
 from __future__ import annotations
 

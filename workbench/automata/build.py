@@ -1,4 +1,4 @@
-"""The automaton of a regex, of a terminal, or of the newline tokens of Lark's ``Indenter``.
+"""The automaton of a regex or of a terminal.
 
 A small machine is determinized and minimized immediately; one that could explode is returned as a
 ``LazyDfa``, which is determinized while texts are read.

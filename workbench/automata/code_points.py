@@ -1,4 +1,4 @@
-"""Sets of code points: as UTF-8 byte ranges, folded back from byte edges, described in short.
+"""Sets of code points: as UTF-8 byte ranges, and folded back from byte edges.
 
 Automata read bytes, regexes and pictures use characters. ``utf8_sequences`` and
 ``character_machine`` translate a set of code points to bytes; ``character_edges`` and ``fold``

@@ -1,4 +1,4 @@
-"""Thompson's construction: the NFA of a regex with the extensions; the suffix automaton.
+"""Thompson's construction: the NFA of a regex with the extensions.
 
 An extension such as ``(?P<TEXT_UNTIL>stop)`` (see ``syntax.regex.extensions``) has an automaton
 whose size is linear in its arguments, while that of an equal plain regex is not. These automata

@@ -39,7 +39,7 @@ from typing import (
 )
 
 from workbench.base.errors import ArgumentTypeError, ArgumentValueError
-from workbench.base.extras import missing_package
+from workbench.base.extras import raise_named
 from workbench.base.visible_text import shorten
 
 _Parameters = ParamSpec("_Parameters")
@@ -118,7 +118,7 @@ def checked(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _
         try:
             return function(*args, **kwargs)
         except ModuleNotFoundError as error:
-            raise missing_package(error) from error
+            raise_named(error)  # not a context manager: checked functions are called often
 
     return call
 

@@ -1,4 +1,4 @@
-"""The exceptions of the library, and diagnostics: errors and advice with spans, as JSON.
+"""The exceptions of the library.
 
 ::
 

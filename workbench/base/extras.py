@@ -6,8 +6,10 @@ masks and the commands about them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 from workbench.base.errors import WorkbenchError
 
@@ -47,13 +49,25 @@ def imported(package: str) -> Any:  # noqa: ANN401  # a module
 
     Raises: MissingPackageError if it is not installed.
     """
-    try:
+    with extras_named():
         return import_module(package)
+
+
+@contextmanager
+def extras_named() -> Iterator[None]:
+    """Name the extra of a package that the block imports and that is not installed.
+
+    Raises: MissingPackageError.
+    """
+    try:
+        yield
     except ModuleNotFoundError as error:
-        raise missing_package(error) from error
+        raise_named(error)
 
 
-def missing_package(error: ModuleNotFoundError) -> Exception:
-    """The error that names the extra of a missing package; any other error as it is."""
+def raise_named(error: ModuleNotFoundError) -> NoReturn:
+    """Raise a MissingPackageError for a package of an extra, else the error itself."""
     package = (error.name or "").partition(".")[0]
-    return MissingPackageError(package) if package in EXTRAS else error
+    if package in EXTRAS:
+        raise MissingPackageError(package) from error
+    raise error

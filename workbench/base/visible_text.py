@@ -1,4 +1,4 @@
-"""Text for people: invisible characters as glyphs or codes, shortened, counted; tables.
+"""Text for people: invisible characters as glyphs or codes, shortened, counted.
 
 White space is drawn as ``·`` ``⏎`` ``⇥``; control characters and bytes that are no UTF-8 as
 ``<0xE2>``; characters without a glyph (format, private, unassigned) as ``<U+202E>``. The result has

@@ -1,4 +1,4 @@
-"""Constraints made from others: intersections, without long tokens, with a monitor.
+"""Constraints made from others: intersections, without long tokens.
 
 ``Intersection`` accepts a text if both constraints accept it, token by token. A token that both
 allow may still lead to a dead end, where no continuation is accepted by both; a search finds and

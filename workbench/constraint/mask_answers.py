@@ -1,4 +1,4 @@
-"""Answers about masks: why a label's token is allowed, and where a method's masks differ.
+"""Answers about masks: why a label's token is allowed.
 
 ``analysis.explain`` does this for grammars without labels, by characters. With labels it also
 matters how the text is tokenized, because a label matches a whole token.

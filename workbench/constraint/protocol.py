@@ -1,4 +1,4 @@
-"""The ``Constraint`` protocol and its masks (``TokenMask``); machines over tokens."""
+"""The ``Constraint`` protocol, and what a constraint can do besides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs contenders on the same grammar, prompts and seeds; summaries of a comparison.
+"""Runs contenders on the same grammar, prompts and seeds.
 
 The contenders are interleaved: all of them run on one prompt and seed before the next seed begins,
 so a change in the load of the machine reaches all of them. Before its first run each contender

@@ -1,4 +1,4 @@
-"""The decoding loop: one ``Step`` per token; continuous batching of several contexts.
+"""The decoding loop: one ``Step`` per token.
 
 ``generate`` runs one generation, ``generate_batch`` many of them in shared forward passes.
 """

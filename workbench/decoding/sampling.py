@@ -1,4 +1,4 @@
-"""Sampling: how a token is drawn from logits and a mask; the next token's candidates.
+"""Sampling: how a token is drawn from logits and a mask.
 
 The stages of a draw and their order: ``workbench.decoding.stages``.
 """

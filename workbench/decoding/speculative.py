@@ -1,4 +1,4 @@
-"""Speculative decoding with a draft model, and proposers; opportunistic masking, PICARD.
+"""Speculative decoding with a draft model, and proposers.
 
 A draft model proposes tokens under the constraint, and the target model scores all of them in one
 pass. With ``CoupledSpeculation`` the tokens are the plain loop's, as with the strategies in

@@ -1,4 +1,4 @@
-"""Decoding strategies, and the state of a run that they advance; forced suffixes of a text.
+"""Decoding strategies, and the state of a run that they advance.
 
 A strategy decides when the model runs a forward pass. All strategies here generate the text of
 ``Plain``, which runs one pass per token. If several tokens are scored in one pass, their logits may

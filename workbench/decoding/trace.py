@@ -1,4 +1,4 @@
-"""Step and Trace: the record of a generation, token by token; the measures of a run."""
+"""Step and Trace: the record of a generation, token by token."""
 
 from __future__ import annotations
 

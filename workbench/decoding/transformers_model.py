@@ -1,4 +1,4 @@
-"""Causal language models of the transformers library; constraints in its ``generate``."""
+"""Causal language models of the transformers library."""
 
 from __future__ import annotations
 

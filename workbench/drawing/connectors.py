@@ -1,4 +1,4 @@
-"""Connectors of a lane, which draw edges as one line with labels, and the rails of lanes.
+"""Connectors of a lane, which draw edges as one line with labels.
 
 ``ordered`` puts the states of a lane into reading order; ``numbered`` numbers the states of a graph
 in that order.

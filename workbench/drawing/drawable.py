@@ -1,4 +1,4 @@
-"""Builds the drawable machine of a grammar for each kind; the tokens after a text, grouped."""
+"""Builds the drawable machine of a grammar for each kind."""
 
 from __future__ import annotations
 

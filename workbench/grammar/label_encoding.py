@@ -1,4 +1,4 @@
-"""Encodes terminal labels as pairs of reserved bytes; what of a language some bytes write.
+"""Encodes terminal labels as pairs of reserved bytes.
 
 The code of a label is two bytes that occur in no UTF-8 text, so every machine and every method
 reads a label like any other text. Terminals that read bytes rather than characters lose the

@@ -441,7 +441,7 @@ def checked_options(notation: Notation, options: Mapping[str, Any]) -> dict[str,
 
 
 def _number(value: object) -> object:
-    """A positive whole number, also from its digits; any other value as it is."""
+    """A positive whole number, also from its digits; any other value unchanged."""
     if isinstance(value, str) and value.isascii() and value.isdigit():
         value = int(value[:_MOST_DIGITS])
     return str(value) if type(value) is int and value < 1 else value

@@ -1,4 +1,4 @@
-"""A grammar tree as rules by name and as one flat program; facts about its rules.
+"""A grammar tree as rules by name and as one flat program.
 
 ``RuleProgram`` is the form that kernels read (``automata.regex_program``), with facts about each
 rule: which texts it has, and which rules it calls. ``Cfg`` adds the expressions of the rules, in

@@ -1,4 +1,4 @@
-"""A network: the rules of a grammar as DFAs that call each other; and its textbook PDA.
+"""A network: the rules of a grammar as DFAs that call each other.
 
 A call pushes the state to return to, the end of a rule pops it (Koo et al. 2024, §3.1; Allauzen &
 Riley 2012, §4.5). All rules share one table and one numbering of states. The symbol of a call is

@@ -1,4 +1,4 @@
-"""A running network: its arrays, and the numba kernels that step it by one byte.
+"""The numba kernels that step a running network by one byte.
 
 They work on the arrays of ``Room``. A stack node is identified by the node below and its
 symbol, a situation by its configurations; both are looked up in hash tables or added.

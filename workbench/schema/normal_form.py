@@ -1,4 +1,4 @@
-"""The normal form of a set of JSON values, and the interface of the operations on it.
+"""The normal form of a set of JSON values.
 
 A set of JSON values has one part for each type; arrays and objects are unions of conjunctive
 shapes. The values inside a shape are sets of type ``LazySet``, computed on first use, so that a

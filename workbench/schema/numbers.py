@@ -1,4 +1,4 @@
-"""Exact sets of numbers: unions of intervals, each with a grid; automata of their numerals."""
+"""Exact sets of numbers: unions of intervals, each with a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses JSON Schema text to nodes with places; refusals, notes; options of how it is written.
+"""Parses JSON Schema text to nodes with places; refusals and notes.
 
 ``json.loads`` drops positions, and errors have to point into the text. Two things that JSON allows
 are errors here, because a part of the schema would be ignored silently: a duplicate name in an

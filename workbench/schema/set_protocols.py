@@ -79,6 +79,8 @@ class SubschemaSets(Protocol):
 
     #: Whether objects have only the members that are named.
     closes: bool
+    #: Whether a schema, or a part of it, names members; of those that were asked (``closing``).
+    naming: dict[Node, bool]
 
     @property
     def algebra(self) -> SetAlgebra:

@@ -1,4 +1,4 @@
-"""Sets of strings, as words, length bounds or an automaton; the strings of each ``format``."""
+"""Sets of strings, as words, length bounds or an automaton."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formats of structural tags: their members and checks; parameters as Qwen's XML."""
+"""The formats of structural tags: their members and checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes objects as expressions; graphs over the members of an object or array as rules.
+"""Writes objects as expressions.
 
 Members are written in declared order, optional ones may be missing, and undeclared names follow in
 any order. An undeclared name may occur twice: to exclude that, an automaton would need to store

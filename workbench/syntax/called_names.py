@@ -1,6 +1,6 @@
 """The names that a rule with a syntax error calls, as far as its lexemes can be read.
 
-Names in strings, regexes, comments and attributes are no lexemes of their own. Where a quote is
+Names in strings, regexes, comments and attributes are not separate lexemes. Where a quote is
 missing, though, texts look like names, and names like texts: ``'yes | 'no'``. Reading ends at the
 first lexeme that is doubtful, and names near it are left out: a missed name is reported after the
 error is corrected, and a false one confuses.

@@ -1,4 +1,4 @@
-"""A cursor over the lexemes of a grammar text; escapes in the strings of GBNF and Lark.
+"""A cursor over the lexemes of a grammar text.
 
 The recursive descent parsers of GBNF and Lark use it: at every position they know what may come
 next, so the message can say it. KBNF's parser (``kbnf.kbnf_parser``) explains a mistake by the

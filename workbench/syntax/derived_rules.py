@@ -1,4 +1,4 @@
-"""Rules that a parser adds: large counted repetitions, substrings, free text with triggers.
+"""Rules that a parser adds: large counted repetitions, substrings.
 
 ``CountRules`` replaces a large count by rules for 1, 2, 4 … copies. The language does not change,
 nor does the number of derivations: the number of copies decides which blocks are used.

@@ -1,4 +1,4 @@
-"""Runners: the outcomes of tasks, computed in this process, in others, or on a Ray cluster.
+"""Runners: the outcomes of tasks, computed in this process or in others.
 
 All of them run one batch at a time in each worker (a task alone, or those that name the same
 ``Task.batch``), on one thread of the numeric libraries, so the records are equal in every bit.

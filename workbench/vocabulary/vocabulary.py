@@ -1,4 +1,4 @@
-"""Vocabulary: token ids and their bytes, with its tokenizer's facts; toy ones; search."""
+"""Vocabulary: token ids and their bytes, with its tokenizer's facts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``workbench audit`` and ``wb.audit``."""
+"""``workbench audit``."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ import typer
 from workbench.analysis.problems import diagnose
 from workbench.base.diagnostics import Problem, finite
 from workbench.base.errors import SourceError, WorkbenchError
-from workbench.base.extras import missing_package
+from workbench.base.extras import extras_named
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
 from workbench.constraint.compile import MethodOptions
@@ -149,17 +149,13 @@ def errors_reported(json: bool = False) -> Iterator[None]:
     With ``json`` each error is also a record on stdout.
     """
     try:
-        yield
+        with extras_named():
+            yield
     except WorkbenchError as error:
         if json:
             for each in error.errors if isinstance(error, GrammarError) else (error,):
                 line(problem_record(Problem.of(each)))
         fail(str(error))
-    except ModuleNotFoundError as error:
-        named = missing_package(error)
-        if named is error:
-            raise
-        fail(str(named))
     except BrokenPipeError:
         sys.stderr.close()  # the reader of stdout has closed it
         raise typer.Exit(1) from None

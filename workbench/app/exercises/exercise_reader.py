@@ -1,4 +1,4 @@
-"""Reads exercises from TOML files, links and the shelf; writes them, and data in links.
+"""Reads exercises from TOML files, links and the shelf, and writes them.
 
 A file and a link hold the same table. The key of the solution is the name of its notation::
 

@@ -1,4 +1,4 @@
-"""The effect of methods on a model's distribution, and draws from the distribution itself.
+"""The effect of methods on a model's distribution.
 
 The model has the step's given probabilities, so every number can be checked.
 

@@ -1,4 +1,4 @@
-"""The registries of figures and tables: functions of a world and settings."""
+"""The registry of figures: functions of a world and settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Films of Willard & Louf's index, and of online checkers, which test tokens one by one.
+"""Films of Willard & Louf's index.
 
 The machine is interegular's, as in the method ``outlines``; the paths are computed by
 ``outlines.find_sub_sequences``.

@@ -1,4 +1,4 @@
-"""The parts of a lesson as values; the world of a step: language, tokens, model."""
+"""The parts of a lesson as values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The effect of masks on a model with known probabilities; masks of budgets and monitors."""
+"""The effect of masks on a model with known probabilities."""
 
 from __future__ import annotations
 

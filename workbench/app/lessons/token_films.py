@@ -1,4 +1,4 @@
-"""Films of machines over tokens, of terminal labels; tables for the theorems of appendix B."""
+"""Films of machines over tokens, and of terminal labels."""
 
 from __future__ import annotations
 

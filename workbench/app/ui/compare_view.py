@@ -1,4 +1,4 @@
-"""The view *Compare*: comparisons of methods as a stream of records; audits of engines.
+"""The view *Compare*: comparisons of methods as a stream of records.
 
 The stream begins with the records of a run (``runs``): ``head``, ``status``, ``start``. Then come,
 for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record

@@ -1,4 +1,4 @@
-"""Checks of every HTTP request before Gradio sees it, headers of answers, the log's lines.
+"""Checks of every HTTP request before Gradio sees it, and headers of answers.
 
 Gradio serves more than this page uses: uploads, files, links that are stored, calls that bypass
 its queue. ``RequestGuard`` lets through only the requests that the page, Gradio's clients and

@@ -1,4 +1,4 @@
-"""Records of lessons, figures and answers for the page, and of constructions of a grammar."""
+"""Records of lessons, figures and answers for the page."""
 
 from __future__ import annotations
 

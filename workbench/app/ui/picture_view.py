@@ -1,4 +1,4 @@
-"""Answers about pictures: edges, a search for states, the drawing of a machine, parse trees.
+"""Answers about pictures: the tokens of an edge, a search for states.
 
 The answer for an edge has all its tokens. A search finds states by number, rule or label, also
 outside the part that is drawn.

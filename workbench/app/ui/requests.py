@@ -1,4 +1,4 @@
-"""Checks what the browser sends, converts it to typed requests, guesses a text's notation."""
+"""Checks what the browser sends, and converts it to typed requests."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def notation_options_in(sent: _Sent, notation: Notation) -> Options:
     """
     options = sent.get("options") or {}
     if not isinstance(options, dict) or not all(
-        isinstance(value, str | bool | int) for value in options.values()
+        isinstance(value, str | int) for value in options.values()
     ):
         raise WorkbenchError("expected options by name, each a text, a number or a truth value")
     read = checked_options(notation, options)

@@ -1,4 +1,4 @@
-"""The lines of runs: steps as records that the page reads, in batches computed ahead.
+"""The lines of runs, in batches computed ahead.
 
 Gradio sends the page a component's latest value and may skip earlier ones. A text therefore
 contains two batches and the number of its first line. A page that misses more lines requests them;

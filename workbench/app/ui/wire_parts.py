@@ -1,4 +1,4 @@
-"""The wire format, continued: pictures with their states; exercises and courses."""
+"""The wire format, continued: pictures with their states."""
 
 from __future__ import annotations
 

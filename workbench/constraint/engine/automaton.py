@@ -1,4 +1,4 @@
-"""The constraints of the exact engine, with cached masks; co-accessible configurations.
+"""The constraints of the exact engine, with cached masks.
 
 They keep the exact rule of ``protocol.Constraint``. ``DfaConstraint`` runs a DFA,
 ``LazyConstraint`` a DFA that is determinized on demand, ``StackConstraint`` a grammar network. A

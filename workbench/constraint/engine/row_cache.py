@@ -1,4 +1,4 @@
-"""Finds equal mask rows without walking the trie; a machine that grows during the walk.
+"""Finds equal mask rows without walking the trie.
 
 For a machine without a stack, ``bisimilar`` compares a state with that of the last computed row, as
 deep as that row's walk went. Inside ``[a-z]{0,200}`` every state except the last ones has the row

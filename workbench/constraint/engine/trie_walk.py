@@ -1,4 +1,4 @@
-"""The trie walk: marks the tokens that a machine can read; the self-loop cache.
+"""The trie walk: marks the tokens that a machine can read.
 
 This computes the composed machine A ∘ T_V one row at a time (Koo et al. 2024, §2.4 and Algorithm
 2): where the machine cannot read a byte, the walk skips every token below that trie node.

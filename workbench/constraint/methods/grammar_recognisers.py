@@ -1,6 +1,4 @@
-"""Recognisers of grammars in other engines: llama.cpp's sets of stacks, and GCD's chart.
-
-llama.cpp's recogniser: grammar elements, and sets of stacks of them.
+"""llama.cpp's recogniser: grammar elements, and sets of stacks of them.
 
 It builds no automaton. Rules are expanded during recognition, until the top of every stack is an
 element that reads a character. Elements and stacks are interned, so a stack is a pair of numbers.

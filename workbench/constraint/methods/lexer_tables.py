@@ -1,6 +1,4 @@
-"""The methods ``greatgramma`` and ``syncode``: tables by the states of a lexer.
-
-The method ``greatgramma``: a table from lexer states and sequences of terminals to tokens.
+"""The method ``greatgramma``: a table from lexer states and sequences of terminals to tokens.
 
 The *token spanner table* has for each state of the lexer, and for each sequence of terminals that a
 token can be read as from there, the tokens that are read so. (DOMINO's subterminal trees hold the

@@ -1,4 +1,4 @@
-"""Writes a grammar whose language needs no stack as one pattern, or as a drawn machine.
+"""Writes a grammar whose language needs no stack as one pattern.
 
 Rules are inlined. Rules that call each other in a cycle, each call at the end of its rule (or each
 at the beginning), become states of a graph whose paths are the regex.

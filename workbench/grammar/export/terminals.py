@@ -1,4 +1,4 @@
-"""Terminals as regexes, automata or expressions; rule names that another notation allows.
+"""Terminals as regexes, automata or expressions of another notation.
 
 Bytes that are part of no character are left out: a notation over characters describes texts only.
 """

@@ -1,4 +1,4 @@
-"""Conjunction, union and complement of sets of JSON values, and the test of emptiness.
+"""Conjunction, union and complement of sets of JSON values.
 
 A shape is a conjunction of conditions, so its complement is a union with one shape for each
 condition that may fail. The complement of a union of shapes is the conjunction of theirs.

@@ -110,6 +110,7 @@ class Subschemas:
         self.algebra = algebra
         #: Whether objects have only the members that are named.
         self.closes = closes
+        self.naming: dict[Node, bool] = {}
         self.dialect = dialect
         self.references = references
         self.scope = scope

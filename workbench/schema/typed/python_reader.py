@@ -1,4 +1,4 @@
-"""Reads the text of dataclasses as types, without executing it: decorators and fields too.
+"""Reads the text of dataclasses as types, without executing it.
 
 Supported are imports from dataclasses, enum and typing, type aliases, ``Enum`` classes and
 dataclasses, also nested ones. Methods are ignored, except those that change the constructor, which

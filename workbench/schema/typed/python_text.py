@@ -1,4 +1,4 @@
-"""Python text as a syntax tree with spans, never executed; its literals and calls as values.
+"""Python text as a syntax tree with spans, never executed.
 
 A pasted definition often lacks its imports, so the supported names of dataclasses, enum and typing
 are defined until an import or a class redefines them.

@@ -1,4 +1,4 @@
-"""Writes types as a JSON Schema or as Python definitions, and instances as calls.
+"""Writes types as a JSON Schema, and instances as JSON.
 
 Each part of the schema has the span of the definition that it comes from.
 

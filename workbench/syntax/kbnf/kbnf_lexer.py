@@ -1,4 +1,4 @@
-r"""The lexer of KBNF, the escapes inside its quotes, and the messages of its syntax errors.
+r"""The lexer of KBNF, and the escapes inside its quotes.
 
 KBNF resolves escapes in strings and in every ``#`` form alike, before a regex is parsed:
 ``#'\\d'`` is the regex ``\d``. Each character keeps its source position, so that an error inside

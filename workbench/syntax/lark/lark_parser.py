@@ -1,4 +1,4 @@
-"""Parses the statements of a Lark grammar and their right sides, without resolving names.
+"""Parses the statements of a Lark grammar, without resolving names.
 
 A statement begins with ``%``, or with a name at the beginning of a line that is followed by a
 colon.

@@ -1,4 +1,4 @@
-r"""The extensions of Koo et al. as named groups, terminal labels, atomic groups and conditionals.
+r"""The extensions of Koo et al. as named groups, and terminal labels.
 
 A group with one of the names of ``EXTENSIONS`` is not a capturing group but defines a language, in
 regexes and in the regexes of KBNF; it may occur more than once::

@@ -1,4 +1,4 @@
-"""Automata of two parts of a tokenizer: its added tokens, and its Unicode normal form.
+"""The automaton of a tokenizer's added tokens.
 
 The tokenizers library cuts added tokens out of a text in two searches: first the raw ones, then in
 each part between them, after it was normalised, the others. Each search takes the leftmost match,

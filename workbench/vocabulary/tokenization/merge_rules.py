@@ -1,4 +1,4 @@
-"""The merge rules of a vocabulary: normalised to live splits, as arrays, and their kernels.
+"""The merge rules of a vocabulary: normalised to live splits.
 
 **Rules.** There are two kinds of vocabularies. Hugging Face's files list the rules; the rank of a
 rule is its index. In SentencePiece and tiktoken every split of a token into two tokens is a rule;

@@ -1,4 +1,4 @@
-"""The pair test: which tokens may be adjacent in a canonical sequence; the automaton of all.
+"""The pair test: which tokens may be adjacent in a canonical sequence.
 
 Without a pre-tokenizer, t1 … tn is canonical exactly if every token is canonical and every adjacent
 pair is (reference, section 4). Three views of the same relation:

@@ -1,4 +1,4 @@
-"""DirectMerge: applies merge rules to an automaton over symbols; CartesianMerge in full.
+"""DirectMerge: applies merge rules to an automaton over symbols.
 
 It starts with the permissive automaton over single symbols and applies the merge rules in rank
 order, normalized and without ties (``vocabulary.tokenization``). ``steps`` yields the automaton

@@ -1,10 +1,10 @@
-"""The methods ``proper``, ``vegas``, ``direct_merge``; Vegas configurations; all edges.
+"""The methods ``proper``, ``vegas``, ``direct_merge``, and constraints with all edges.
 
 ``ExplicitConstraint`` decodes along a ``TokenDfa``: the mask of a state has the tokens of its
 edges. The method ``direct_merge`` is this constraint over the automaton that DirectMerge builds.
 
 ``proper_automaton`` computes all edges of a ``ProperConstraint`` of a small language, for drawing
-and export. CartesianMerge (``direct_merge``) tries every token of the vocabulary in every state;
+and export. CartesianMerge (``cartesian_merge``) tries every token of the vocabulary in every state;
 here the masks list the live tokens, so no state has to be trimmed.
 """
 

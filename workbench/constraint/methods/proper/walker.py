@@ -1,4 +1,4 @@
-"""The edges of the permissive automaton, and the states of a tokenizer's guide as numbers.
+"""The edges of the permissive automaton.
 
 The guess after each token does not depend on the machine, so it is looked up; with the guess
 computed byte by byte together with the state, the walk took twice as long.
