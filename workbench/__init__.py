@@ -51,8 +51,9 @@ if TYPE_CHECKING:
     from workbench.constraint.mask_answers import Reason, label_reason
     from workbench.constraint.masks import TokenMask
     from workbench.constraint.monitored import Monitored
-    from workbench.constraint.protocol import Constraint, HasStateKeys, ReadsLabels, StepsByBytes
+    from workbench.constraint.protocol import Constraint
     from workbench.constraint.reasoning import Reasoning
+    from workbench.constraint.token_machine import Capability, TokenMachine
     from workbench.constraint.within_budget import WithinBudget
     from workbench.decoding.adaptive_sampling import Asap, Cars
     from workbench.decoding.blocks import (
@@ -137,10 +138,9 @@ _HOMES = {
     "TokenMask": "constraint.masks",
     "Monitored": "constraint.monitored",
     "Constraint": "constraint.protocol",
-    "HasStateKeys": "constraint.protocol",
-    "ReadsLabels": "constraint.protocol",
-    "StepsByBytes": "constraint.protocol",
     "Reasoning": "constraint.reasoning",
+    "Capability": "constraint.token_machine",
+    "TokenMachine": "constraint.token_machine",
     "WithinBudget": "constraint.within_budget",
     "Asap": "decoding.adaptive_sampling",
     "Cars": "decoding.adaptive_sampling",
@@ -211,6 +211,7 @@ __all__ = [
     "BlockModel",
     "BlockStep",
     "BuildError",
+    "Capability",
     "Cars",
     "ChatModel",
     "Constraint",
@@ -227,7 +228,6 @@ __all__ = [
     "Graded",
     "Grammar",
     "GrammarText",
-    "HasStateKeys",
     "Healed",
     "Intersection",
     "JumpForward",
@@ -251,7 +251,6 @@ __all__ = [
     "Problem",
     "Proposer",
     "Reading",
-    "ReadsLabels",
     "Reason",
     "Reasoning",
     "Sampling",
@@ -259,10 +258,10 @@ __all__ = [
     "Shown",
     "Speculation",
     "Step",
-    "StepsByBytes",
     "StopReason",
     "Strategy",
     "Template",
+    "TokenMachine",
     "TokenMask",
     "TokenNotAllowed",
     "ToolCall",

@@ -22,7 +22,8 @@ import typer
 
 from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile
-from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.decoding.generate import Generation, generate, generate_batch
 from workbench.decoding.model import LanguageModel
 from workbench.decoding.sampling import Sampling

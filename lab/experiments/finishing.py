@@ -18,7 +18,6 @@ from lab.experiments.workloads import (
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import format_table
-from workbench.constraint.within_budget import engine_of, token_distances
 from workbench.decoding.contenders import all_contenders
 from workbench.decoding.generate import Generation
 from workbench.decoding.sampling import Sampling
@@ -40,8 +39,8 @@ def _budget_measured(example: str, setting: Setting) -> Record:
     grammar = Grammar.from_text(entry.text, entry.notation, entry.start, limits=LIMITS)
     try:
         prepared = all_contenders()["finishing"].prepare(setting.model, grammar, LIMITS)
-        engine = engine_of(prepared.constraint)
-        fewest = token_distances(engine, LIMITS).distance(engine.initial) + 1
+        engine = prepared.constraint.engine()
+        fewest = engine.token_distances(LIMITS).distance(engine.initial) + 1
     except WorkbenchError as error:
         return {"failed": error.message}
     record: Record = {"fewest": fewest}

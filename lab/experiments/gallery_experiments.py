@@ -24,7 +24,8 @@ from lab.experiments.workloads import (
 from workbench.base.errors import WorkbenchError
 from workbench.base.text_tables import format_table
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate
 from workbench.decoding.sampling import Sampling

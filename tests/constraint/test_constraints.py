@@ -15,7 +15,6 @@ from workbench.constraint.engine.automaton import StackConstraint, automaton
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.masks import TokenMask
 from workbench.constraint.protocol import Constraint
-from workbench.constraint.within_budget import token_distances
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -312,7 +311,7 @@ def test_a_state_of_long_ago_is_refused() -> None:
 
 def test_distances_after_the_runner_began_anew() -> None:
     constraint = automaton(Grammar.from_kbnf(_BRACKETS), BYTES, Limits(megabytes=1))
-    distances = token_distances(constraint)
+    distances = constraint.token_distances()
     before = constraint.advance(constraint.initial, ord("["))
     assert distances.distance(before) == 3
     _renew(constraint, 1)

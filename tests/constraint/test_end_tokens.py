@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
@@ -121,11 +121,12 @@ def test_automata_that_are_determinized_on_demand() -> None:
 def test_small_tokens_labels_and_intersections() -> None:
     labels = wb.Grammar.from_regex(r"a(?P<TEXT_TOKEN>)?b|(?P<PARAGRAPH_TOKEN>)c")
     other = wb.Grammar.from_regex("[ab]*c{0,3}b?")
-    for make in (
+    makers: tuple[Callable[[Vocabulary], Constraint], ...] = (
         lambda v: compile(NESTED, v, small_tokens=True),
         lambda v: compile(labels, v),
         lambda v: wb.Intersection(compile(REGEX, v), compile(other, v)),
-    ):
+    )
+    for make in makers:
         assert check(make(ONE), make(TWO)) > 1
 
 

@@ -35,8 +35,9 @@ def test_labels_within_rules_that_nest() -> None:
     every = {b"a", b"b", b"ab", b"(", b")", b"((", b"\xfc", b"\xf9", b"x\xff"}
     assert spelt(constraint, inner) == every
     # '((' is read as text, though the label has it too
-    assert constraint.label(inner, AB.ids("((")[0]) is None  # type: ignore[attr-defined]
-    named = constraint.label(inner, AB.ids("ab")[0])  # type: ignore[attr-defined]
+    assert constraint.label(inner, AB.ids("((")[0]) is None
+    named = constraint.label(inner, AB.ids("ab")[0])
+    assert named is not None
     assert named.name == "PARAGRAPH_TOKEN"
     read = constraint.advance(inner, AB.ids("ab")[0])
     assert spelt(constraint, read) == {b"\n"}

@@ -45,7 +45,7 @@ def programs(
     With each whether the grammar accepts it.
     """
     constraint = wb.compile(grammar, vocabulary(words))
-    state = constraint.step_bytes(constraint.initial, begin.encode())  # type: ignore[attr-defined]
+    state = constraint.step_bytes(constraint.initial, begin.encode())
     ids = range(256, 256 + len(words))
     waiting = [(state, begin.encode(), 0)]
     while waiting:

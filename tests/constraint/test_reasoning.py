@@ -6,7 +6,7 @@ import pytest
 
 import workbench as wb
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
-from workbench.constraint.protocol import Constraint, StepsByBytes
+from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
 from workbench.decoding.model import ToyModel
 
@@ -180,7 +180,7 @@ def test_every_method_can_give_the_answer(method: str) -> None:
     assert text.endswith(constraint.answer_in(step.token_id for step in steps))
     spent = [state.spent for state in (step.state for step in steps) if state.thought is not None]
     assert all(a + 1 == b for a, b in pairwise(spent))
-    assert isinstance(constraint.answer, StepsByBytes) or method != "automaton"
+    assert constraint.answer.can(wb.Capability.BYTES) or method != "automaton"
 
 
 def test_faults_are_named() -> None:

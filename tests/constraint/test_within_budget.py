@@ -18,9 +18,9 @@ from tests.laws.test_mask_laws import grammar_of, slow, trees
 from workbench.base.errors import LimitError, TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.constraint.engine.automaton import StackConstraint, automaton
-from workbench.constraint.engine.token_distances import FAR
 from workbench.constraint.protocol import Constraint, State
-from workbench.constraint.within_budget import WithinBudget, token_distances
+from workbench.constraint.token_distances import FAR
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.model import ToyModel
 from workbench.decoding.strategy import Strategy
 from workbench.grammar.gallery import load_gallery
@@ -54,9 +54,9 @@ def searched(constraint: Constraint, state: State, most: int = DEEP) -> int:
     return FAR
 
 
-def agree(constraint: Constraint, walks: int = 6, length: int = 5) -> None:
+def agree(constraint: wb.TokenMachine, walks: int = 6, length: int = 5) -> None:
     """Distances equal the search's in the states of random walks, and after each token there."""
-    distances = token_distances(constraint)
+    distances = constraint.token_distances()
     chooser = random.Random(len(constraint.vocabulary))
     for _ in range(walks):
         state = constraint.initial
@@ -96,7 +96,9 @@ CASES = {
 def test_the_first_distance_equals_that_of_all_texts(text: str) -> None:
     grammar = wb.Grammar.from_kbnf(text)
     words = [word.decode() for word in SIGNS.tokens if word is not None]
-    found = token_distances(wb.compile(grammar, SIGNS)).distance(wb.compile(grammar, SIGNS).initial)
+    found = (
+        wb.compile(grammar, SIGNS).token_distances().distance(wb.compile(grammar, SIGNS).initial)
+    )
     texts = ("".join(each) for each in itertools.product(words, repeat=found))
     assert any(map(grammar.accepts, texts))
     for shorter in range(found):
@@ -310,7 +312,7 @@ def test_every_random_text_ends_within_every_budget() -> None:
         example = load_gallery()[name]
         grammar = wb.Grammar.from_text(example.text, example.notation, example.start)
         constraint = wb.compile(grammar, model.vocabulary)
-        least = token_distances(constraint).distance(constraint.initial) + 1
+        least = constraint.token_distances().distance(constraint.initial) + 1
         for budget, seed in itertools.product((least, least + 3), range(2)):
             sampling = wb.Sampling(temperature=1.5, seed=seed)
             made = wb.generate(

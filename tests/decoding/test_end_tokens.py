@@ -21,7 +21,7 @@ from tests.decoding.tiny import write_model
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.compile import METHODS, compile
-from workbench.constraint.protocol import Unconstrained
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.decoding.exact_distribution import (
     masked_distribution,
     model_distribution,

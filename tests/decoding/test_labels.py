@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from workbench.constraint.labels import Labelled, read_by
-from workbench.constraint.protocol import state_key
 from workbench.decoding.generate import Generation, generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.model import ToyModel
@@ -107,7 +106,7 @@ def test_forced_text_is_proposed_up_to_a_label() -> None:
 def test_the_key_of_a_state_is_that_of_the_inner_machine() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= '(' start ')' | #'(?P<TEXT_TOKEN>)';")
     constraint = wb.compile(grammar, toy(["(", ")", "((", "x"]))
-    key = state_key(constraint)
+    key = constraint.state_key
     two = constraint.advance(constraint.initial, 2)
     three = constraint.advance(two, 0)
     # one deep both stand alike: that is what a count model learns from

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import workbench as wb
 from tests.decoding.worlds import FiniteConstraint, TableModel
-from workbench.constraint.protocol import Constraint, state_key
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.token_machine import machine_of
 from workbench.decoding.generate import generate
 from workbench.decoding.model import ToyModel
 from workbench.decoding.sampling import Sampling
@@ -24,7 +25,7 @@ NESTED = "start ::= '(' item (', ' item)* ')'; item ::= start | 'a' | 'b' | 'ab'
 MODEL = ToyModel(WORDS, sample="((a, b), (ab, (a)))", seed=3)
 
 
-def nested() -> Constraint:
+def nested() -> wb.TokenMachine:
     return wb.compile(wb.Grammar.from_kbnf(NESTED), WORDS)
 
 
@@ -80,7 +81,7 @@ def trace_of(constraint: Constraint, ids: list[int]) -> Trace:
 
 def test_states_that_differ_only_in_depth_are_counted_together() -> None:
     constraint = nested()
-    key = state_key(constraint)
+    key = constraint.state_key
 
     def after(text: str) -> object:
         state = constraint.initial
@@ -98,7 +99,7 @@ def test_states_that_differ_only_in_depth_are_counted_together() -> None:
 def test_inserted_text_is_counted_with_its_remainder() -> None:
     grammar = wb.Grammar.from_kbnf("start ::= 'a(b' ('a' | start) ')';")
     constraint = wb.compile(grammar, WORDS, method="template")
-    key, states = state_key(constraint), [constraint.initial]
+    key, states = constraint.state_key, [constraint.initial]
     for token_id in WORDS.ids(*"a(ba(ba"):
         states.append(constraint.advance(states[-1], token_id))
     keys = [key(state) for state in states]
@@ -107,15 +108,10 @@ def test_inserted_text_is_counted_with_its_remainder() -> None:
 
 
 def test_counts_use_the_key_of_a_constraint() -> None:
-    class Keyed(FiniteConstraint):
-        def state_key(self, state: object) -> int:
-            assert isinstance(state, bytes)
-            return len(state) % 2
-
-    key = state_key(Keyed(WORDS, [b"ab"]))
-    assert key(b"") == key(b"ab") != key(b"a")
     regular = wb.compile(wb.Grammar.from_regex("a*b"), WORDS)
-    assert state_key(regular)(regular.initial) == regular.initial
+    assert regular.state_key(regular.initial) == regular.initial
+    # a constraint of another author has no other keys than its states
+    assert machine_of(FiniteConstraint(WORDS, [b"ab"])).state_key(b"a") == b"a"
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from tests.decoding.worlds import FiniteConstraint, TableModel
 from workbench.constraint.masks import TokenMask
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.token_machine import machine_of
 from workbench.decoding.contenders import PreparedContender, all_contenders
 from workbench.decoding.exact_distribution import (
     forbidden_at,
@@ -42,7 +43,7 @@ def likes(*ids: int) -> TableModel:
 
 
 def prepared(model: TableModel, constraint: Constraint) -> PreparedContender:
-    return PreparedContender(all_contenders()["automaton"], model, constraint, 0.0)
+    return PreparedContender(all_contenders()["automaton"], model, machine_of(constraint), 0.0)
 
 
 @pytest.mark.parametrize(

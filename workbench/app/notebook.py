@@ -381,7 +381,7 @@ def replay(
 
 # -- registration -------------------------------------------------------------------------------
 
-_DECODING, _METHODS = "workbench.decoding", "workbench.constraint.methods"
+_DECODING = "workbench.decoding"
 
 #: The module and name of each type, with the function of its HTML.
 DISPLAYS: dict[tuple[str, str], Callable[[Any], str]] = {
@@ -390,19 +390,7 @@ DISPLAYS: dict[tuple[str, str], Callable[[Any], str]] = {
     (f"{_DECODING}.trace", "Trace"): trace_html,
     (f"{_DECODING}.trace", "Step"): step_html,
     (f"{_DECODING}.generate", "Generation"): generation_html,
-    ("workbench.constraint.engine.automaton", "AutomatonConstraint"): constraint_html,
-    ("workbench.constraint.combined", "Intersection"): constraint_html,
-    ("workbench.constraint.combined", "SmallTokens"): constraint_html,
-    ("workbench.constraint.reasoning", "Reasoning"): constraint_html,
-    ("workbench.constraint.within_budget", "WithinBudget"): constraint_html,
-    ("workbench.constraint.forced_text", "ForcedText"): constraint_html,
-    ("workbench.constraint.protocol", "Unconstrained"): constraint_html,
-    (f"{_METHODS}.composed", "ComposedFsa"): constraint_html,
-    (f"{_METHODS}.composed", "ComposedPda"): constraint_html,
-    (f"{_METHODS}.domino.domino", "DominoConstraint"): constraint_html,
-    ("workbench.constraint.token_machines", "TokenByToken"): constraint_html,
-    (f"{_METHODS}.proper.proper", "ProperConstraint"): constraint_html,
-    (f"{_METHODS}.proper.proper_methods", "ExplicitConstraint"): constraint_html,
+    ("workbench.constraint.token_machine", "TokenMachine"): constraint_html,
 }
 
 

@@ -38,9 +38,9 @@ from workbench.base.locks import WorkLock
 from workbench.base.visible_text import count_of
 from workbench.constraint.compile import CompileOptions
 from workbench.constraint.compile import compile as compile_constraint
-from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
-from workbench.constraint.within_budget import WithinBudget, engine_of, token_distances
+from workbench.constraint.token_machine import TokenMachine
+from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.checkpoint import total_memory
 from workbench.drawing.drawable import (
     OVER_TOKENS,
@@ -202,7 +202,7 @@ class Compiled:
         *,
         small_tokens: bool = False,
         **options: Unpack[CompileOptions],
-    ) -> Constraint:
+    ) -> TokenMachine:
         """The constraint over a vocabulary, compiled once for a method and its options.
 
         Raises: VocabularyError, LimitError; WorkbenchError where a method does not apply.
@@ -216,7 +216,7 @@ class Compiled:
         )
 
     def after_free_text(
-        self, answer: Constraint, opening: str, closing: str, budget: int
+        self, answer: TokenMachine, opening: str, closing: str, budget: int
     ) -> Reasoning:
         """A constraint of ``constraint`` after a free part, made once: it caches its masks.
 
@@ -227,7 +227,7 @@ class Compiled:
             lambda: Reasoning(answer, opening, closing, budget),
         )
 
-    def within_budget(self, constraint: Constraint, budget: int) -> WithinBudget:
+    def within_budget(self, constraint: TokenMachine, budget: int) -> WithinBudget:
         """A constraint of ``constraint`` or ``after_free_text``, whose texts end in a budget.
 
         The distances are computed once, and weighed with everything made from the grammar.
@@ -236,7 +236,7 @@ class Compiled:
         """
         self._once(
             ("distances", constraint),
-            lambda: token_distances(engine_of(constraint), self.limits),
+            lambda: constraint.engine().token_distances(self.limits),
         )
         return WithinBudget(constraint, budget, self.limits)
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from itertools import islice
 
 from workbench.base.arguments import checked
@@ -20,7 +19,9 @@ from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Clock, Limits, check_time_budget, time_budget
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.protocol import Constraint, ProcessLocal, State, constraint_repr
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_distances import TokenDistances
+from workbench.constraint.token_machine import CachedMasks, Capability, Lack, TokenMachine
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: The state of the intersection: one state of each constraint.
@@ -33,7 +34,7 @@ _TOKENS_PER_TURN = 64
 _TOO_MANY_STEPS = "every token that both allow is tried; let one of the two allow fewer tokens"
 
 
-class Intersection(ProcessLocal):
+class Intersection(CachedMasks):
     """The constraint that allows what two constraints both allow.
 
     Dead ends are found by a search over pairs of states, token by token; each pair is visited
@@ -46,8 +47,6 @@ class Intersection(ProcessLocal):
     Raises: VocabularyError where the vocabularies differ, or no text is accepted by both;
             LimitError from a mask of which the steps take more than twice ``limits.seconds``.
     """
-
-    __repr__ = constraint_repr
 
     @checked
     def __init__(self, a: Constraint, b: Constraint, limits: Limits = LIMITS) -> None:
@@ -65,13 +64,14 @@ class Intersection(ProcessLocal):
         self.limits = limits
         #: Whether no search has passed a limit.
         self.is_exact = True
-        #: The state before the first token: one state of each constraint.
-        self.initial: PairState = a.initial, b.initial
         self._coaccessible: dict[PairState, bool] = {}
-        #: ``mask(state)``: the tokens that may come next; cached.
-        self.mask = lru_cache(maxsize=limits.rows_of(len(self.vocabulary) // 8 + 1))(self._mask)
         if not self.is_coaccessible(self.initial):
             raise cannot_spell(self.vocabulary)
+
+    @property
+    def initial(self) -> PairState:
+        """The state before the first token: one state of each constraint."""
+        return self.a.initial, self.b.initial
 
     def _mask(self, state: PairState) -> TokenMask:
         clock = self.limits.clock()
@@ -161,7 +161,7 @@ class Intersection(ProcessLocal):
         )
 
 
-class SmallTokens(ProcessLocal):
+class SmallTokens(TokenMachine):
     """A constraint over the small tokens of a vocabulary, with the ids of the whole vocabulary.
 
     A token is allowed if and only if it is small (``is_small``) and a sequence of small tokens
@@ -172,12 +172,23 @@ class SmallTokens(ProcessLocal):
             ``make``.
     """
 
-    __repr__ = constraint_repr
-
-    def __init__(self, vocabulary: Vocabulary, make: Callable[[Vocabulary], Constraint]) -> None:
+    def __init__(self, vocabulary: Vocabulary, make: Callable[[Vocabulary], TokenMachine]) -> None:
         self.vocabulary = vocabulary
         #: The constraint over the small tokens, with the same states.
         self.small = make(small_vocabulary(vocabulary))
+        self.limits = self.small.limits
+
+    @property
+    def lacks(self) -> Mapping[Capability, Lack]:
+        """A text whose tokens are not known may need long ones."""
+        return {**super().lacks, **self.small.lacks}
+
+    def engine(self) -> TokenMachine:
+        engine = self.small.engine()
+        return self if engine is self.small else engine
+
+    def _count(self, limits: Limits) -> TokenDistances:
+        return self.small._count(limits)
 
     @property
     def initial(self) -> State:

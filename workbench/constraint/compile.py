@@ -16,7 +16,9 @@ from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.labels import labelled
 from workbench.constraint.methods.composed import composed
-from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.token_machine import TokenMachine, machine_of
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_bytes import over_bytes
 from workbench.grammar.label_encoding import labels_of
@@ -302,7 +304,7 @@ def compile(
     small_tokens: bool = False,
     monitor: Monitor | str | None = None,
     **options: Unpack[MethodOptions],
-) -> Constraint:
+) -> TokenMachine:
     """A constraint that keeps a model's text inside a grammar.
 
     Compiles again at every call; data of the vocabulary alone (its trie) is cached with the
@@ -332,43 +334,43 @@ def compile(
             known, _ = suggestion(option, chosen.options, names)
             raise ArgumentValueError(f"the method {method!r} has no option {option!r}", known)
 
-    def make(text: Grammar, tokens: Vocabulary) -> Constraint:
+    def make(text: Grammar, tokens: Vocabulary) -> TokenMachine:
         # a method may try another way after one that took all its seconds
         with time_budget(2 * limits.seconds):
             if chosen.make is not _unconstrained:
                 text = _generable(text, tokens)
-            made = chosen.make(text, tokens, limits, **options)
-        return made if monitor is None else _monitored(made, grammar, monitor, limits)
+            machine = machine_of(chosen.make(text, tokens, limits, **options))
+        return machine if monitor is None else _monitored(machine, grammar, monitor, limits)
 
     reader = grammar.reader
     if chosen.make is not _unconstrained and not isinstance(reader, Network) and reader.is_empty:
         raise no_text(grammar)
-    labels = labels_of(grammar)
-    if small_tokens and labels:
-        raise WorkbenchError(
-            f"small tokens cannot be used with {labels[0][0].name}: a label reads a whole token",
-            "switch small tokens off, or write a regex in the place of the label",
-        )
-    if monitor is not None and labels:
-        raise WorkbenchError(
-            f"a monitor cannot be used with {labels[0][0].name}: a label matches tokens unread",
-            "write a regex in the place of the label",
-        )
+    if labels := labels_of(grammar):
+        name = labels[0][0].name
+        if small_tokens:
+            raise WorkbenchError(
+                f"small tokens cannot be used with {name}: a label reads a whole token",
+                "switch small tokens off, or write a regex in the place of the label",
+            )
+        if monitor is not None:
+            raise WorkbenchError(
+                f"a monitor cannot be used with {name}: a label matches tokens unread",
+                "write a regex in the place of the label",
+            )
+        if chosen.no_labels:
+            raise WorkbenchError(
+                f"the method {method!r} does not read {name}: {chosen.no_labels}",
+                "choose the method 'automaton'",
+            )
+        return labelled(grammar, vocabulary, limits, make)
     if small_tokens:
         return SmallTokens(vocabulary, lambda small: make(grammar, small))
-    if not labels:
-        return make(grammar, vocabulary)
-    if chosen.no_labels:
-        raise WorkbenchError(
-            f"the method {method!r} does not read {labels[0][0].name}: {chosen.no_labels}",
-            "choose the method 'automaton'",
-        )
-    return labelled(grammar, vocabulary, limits, make)
+    return make(grammar, vocabulary)
 
 
 def _monitored(
-    constraint: Constraint, grammar: Grammar, monitor: Monitor | str, limits: Limits
-) -> Constraint:
+    constraint: TokenMachine, grammar: Grammar, monitor: Monitor | str, limits: Limits
+) -> TokenMachine:
     from workbench.constraint.monitored import Monitored  # lazy: rarely used
 
     if isinstance(monitor, str):

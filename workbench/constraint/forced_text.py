@@ -10,9 +10,9 @@ import sys
 from collections.abc import Callable, Hashable
 
 from workbench.base.errors import TokenNotAllowed, VocabularyError
-from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.protocol import ProcessLocal, State, constraint_repr, state_key
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machine import Capability, TokenMachine
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -24,7 +24,7 @@ _MAX_INSERTED_BYTES = 1024
 _State = tuple[State, tuple[TokenId, ...], bool]
 
 
-class ForcedText(ProcessLocal):
+class ForcedText(TokenMachine):
     """A constraint that inserts forced text: the bytes that every accepted text continues with.
 
     With ``healing`` the last token before a choice is not inserted: the model chooses among all
@@ -39,14 +39,12 @@ class ForcedText(ProcessLocal):
     Source: GUIDANCE as in Beurer-Kellner et al. 2024 (DOMINO), §2 and appendix A.
     """
 
-    __repr__ = constraint_repr
-
-    def __init__(self, exact: AutomatonConstraint, healing: bool = True) -> None:
+    def __init__(self, exact: TokenMachine, healing: bool = True) -> None:
+        exact.require(Capability.BYTES)
         self.exact = exact
-        self.vocabulary = exact.vocabulary
+        self.vocabulary, self.limits = exact.vocabulary, exact.limits
         self.healing = healing
         self._encode = _tokenizer_of(exact.vocabulary)
-        self._exact_key = state_key(exact)
         self._states: dict[State, _State] = {}
         self._single_masks: dict[TokenId, TokenMask] = {}
 
@@ -91,7 +89,7 @@ class ForcedText(ProcessLocal):
 
     def state_key(self, state: State) -> Hashable:
         """The exact constraint's key, with the tokens that are still to be inserted."""
-        return (self._exact_key(state[0]), *state[1:])
+        return (self.exact.state_key(state[0]), *state[1:])
 
     def _enter(self, inner: State) -> _State:
         """The state after a token chosen by the model, or at the beginning."""

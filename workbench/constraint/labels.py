@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -28,13 +28,9 @@ import numpy.typing as npt
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.masks import TokenMask, pack
-from workbench.constraint.protocol import (
-    Constraint,
-    State,
-    constraint_repr,
-    reads_labels,
-    state_key,
-)
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_distances import GraphDistances, Ints, TokenDistances
+from workbench.constraint.token_machine import TokenMachine, machine_of
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, LEAD, RESERVED, encode_labels, labels_of
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -189,7 +185,7 @@ def labelled(
     grammar: Grammar,
     vocabulary: Vocabulary,
     limits: Limits,
-    make: Callable[[Grammar, Vocabulary], Constraint],
+    make: Callable[[Grammar, Vocabulary], TokenMachine],
 ) -> Labelled:
     """The constraint of a grammar with labels, over the one that ``make`` builds for their codes.
 
@@ -211,18 +207,11 @@ def read_by(constraint: Constraint, token_ids: Iterable[TokenId]) -> Iterator[by
 
     Raises: TokenNotAllowed.
     """
-    state, has_labels = constraint.initial, reads_labels(constraint)
+    machine = machine_of(constraint)
+    state = machine.initial
     for token_id in token_ids:
-        yield read_as(constraint, state, token_id)
-        if has_labels:
-            state = constraint.advance(state, token_id)
-
-
-def read_as(constraint: Constraint, state: State, token_id: TokenId) -> bytes:
-    """The bytes that the machine of a constraint reads for a token."""
-    if reads_labels(constraint):
-        return constraint.read_as(state, token_id)
-    return constraint.vocabulary.tokens[token_id] or b""
+        yield machine.read_as(state, token_id)
+        state = machine.advance(state, token_id)
 
 
 def longest_tokens(constraint: Constraint, data: bytes) -> list[TokenId] | None:
@@ -252,28 +241,24 @@ def longest_tokens(constraint: Constraint, data: bytes) -> list[TokenId] | None:
     return None
 
 
-class Labelled:
+class Labelled(TokenMachine):
     """The constraint of a grammar with terminal labels, over any method's for the encoded grammar.
 
     Cost:   a mask of the encoded constraint, and a copy with the labels' tokens; cached.
     Source: Koo et al. 2024, §2.5.1.
     """
 
-    __repr__ = constraint_repr
-
     def __init__(
         self,
-        encoded: Constraint,
+        encoded: TokenMachine,
         vocabulary: Vocabulary,
         labels: tuple[LabelTokens, ...],
         limits: Limits = LIMITS,
     ) -> None:
         #: The constraint over a ``LabelVocabulary``, in which a label is a token of two bytes.
         self.encoded = encoded
-        #: The encoded constraint's function (``protocol.HasStateKeys``).
-        self.state_key = state_key(encoded)
         self.vocabulary = vocabulary
-        self.labels = labels
+        self.labels, self.limits = labels, limits
         self._max_masks = limits.rows_of(8 * ((len(vocabulary) + 31) // 32))  # two masks a row
         #: By the identity of the encoded constraint's mask, which is kept so that its id stays
         #: unique.
@@ -343,6 +328,30 @@ class Labelled:
 
     def is_final(self, state: State) -> bool:
         return self.encoded.is_final(state)
+
+    def state_key(self, state: State) -> Hashable:
+        return self.encoded.state_key(state)
+
+    def _count(self, limits: Limits) -> TokenDistances:
+        """The distances: a label reads the tokens that are not read as text."""
+        fsa = self.encoded.closed_form(limits)
+        if fsa is None:
+            return super()._count(limits)
+
+        def row(state: int) -> tuple[Ints, Ints]:
+            ids, targets = fsa.rows.row(state)
+            target_of = np.full(len(self.vocabulary), -1, np.int32)
+            is_text = ids < len(target_of)
+            target_of[ids[is_text]] = targets[is_text]
+            by_code = dict(zip(ids[~is_text].tolist(), targets[~is_text].tolist(), strict=True))
+            for label in self.labels:
+                if label.code_id in by_code:
+                    target_of[label.mask.bools & (target_of < 0)] = by_code[label.code_id]
+            read = np.flatnonzero(target_of >= 0)
+            return read.astype(np.int32), target_of[read]
+
+        distinct = [np.unique(row(state)[1]) for state in range(len(fsa))]
+        return GraphDistances(fsa.finals, distinct, row)
 
     def forced(self, state: State, most: int = sys.maxsize) -> bytes:
         """The bytes that every accepted text continues with, up to a label; at most ``most``."""

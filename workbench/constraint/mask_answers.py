@@ -15,7 +15,8 @@ from workbench.base.arguments import checked
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import compile
 from workbench.constraint.labels import read_by
-from workbench.constraint.protocol import Constraint, ReadsLabels, State
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machine import TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import LABEL_CODES, encode_labels, labels_of, plain_text
 from workbench.syntax.regex.extensions import LABELS, Label
@@ -70,8 +71,8 @@ def label_reason(
     return Reason(sentence, f"needs {expected}")
 
 
-def _read(constraint: Constraint, state: State, token_id: TokenId) -> Reason:
-    label = constraint.label(state, token_id) if isinstance(constraint, ReadsLabels) else None
+def _read(constraint: TokenMachine, state: State, token_id: TokenId) -> Reason:
+    label = constraint.label(state, token_id)
     if label is not None:
         return Reason(f"read by {label.name}, {label.what}", f"by {label.name}")
     reason = "the text ends here" if token_id in constraint.vocabulary.ends else "read as text"

@@ -17,7 +17,7 @@ needs a *witness*, a text after it that both accept.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from heapq import heappop, heappush
 from itertools import pairwise
 
@@ -29,13 +29,10 @@ from workbench.base.dfa import DEAD
 from workbench.base.errors import TokenNotAllowed, VocabularyError, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.combined import Intersection, PairState
-from workbench.constraint.engine.automaton import (
-    AutomatonConstraint,
-    DfaConstraint,
-    StackConstraint,
-)
 from workbench.constraint.masks import TokenMask, pack
-from workbench.constraint.protocol import Constraint, State, StepsByBytes, state_key
+from workbench.constraint.plain_mask import readable_tokens
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_machine import Capability, Lack, machine_of
 from workbench.grammar.monitors.monitor import Monitor, ReadsNames
 from workbench.grammar.notations import without_gc
 from workbench.vocabulary.vocabulary import TokenId
@@ -66,6 +63,21 @@ class _MonitorReader:
         return True
 
 
+#: What is not known under a monitor.
+_UNCOUNTED = {
+    Capability.BYTES_LEFT: Lack(
+        "the bytes to the end of a text are not counted under a monitor: each name makes other"
+        " states",
+        "leave the monitor out",
+    ),
+    Capability.TOKEN_DISTANCES: Lack(
+        "the tokens to the end of a text are not counted under a monitor: each name makes other"
+        " states",
+        "leave the monitor out, or do not ask that the text ends in its budget",
+    ),
+}
+
+
 class Monitored(Intersection):
     """A constraint whose texts a monitor accepts too; a state is a pair of their states.
 
@@ -77,16 +89,16 @@ class Monitored(Intersection):
 
     @checked
     def __init__(self, constraint: Constraint, monitor: Monitor, limits: Limits = LIMITS) -> None:
-        from workbench.constraint.methods.online import Online, by_trie  # lazy: needs lark
+        from workbench.constraint.methods.online import Online  # lazy: needs lark
 
-        self.monitor = monitor
+        self.grammar, self.monitor = machine_of(constraint), monitor
         #: The texts tried as witnesses: the grammar's state and the text → whether it accepts.
         self._witnesses: dict[tuple[State, bytes], bool] = {}
         #: For states of the grammar a text that ended an accepted text after them.
         self._ends: dict[State, bytes] = {}
-        reader = Online(_MonitorReader(monitor), constraint.vocabulary, by_trie, limits)
+        reader = Online(_MonitorReader(monitor), constraint.vocabulary, readable_tokens, limits)
         try:
-            super().__init__(constraint, reader, limits)
+            super().__init__(self.grammar, reader, limits)
         except VocabularyError as error:
             raise WorkbenchError(
                 "no text is accepted by the grammar and the monitor, in tokens of"
@@ -97,8 +109,8 @@ class Monitored(Intersection):
     def _mask(self, state: PairState) -> TokenMask:
         clock, allowed = self.limits.clock(), None
         with without_gc():  # names of thousands of tokens are thousands of new states
-            if isinstance(self.a, AutomatonConstraint):
-                allowed = _Walk(self, self.a, state, clock).allowed()
+            if self.grammar.can(Capability.BYTES):
+                allowed = _Walk(self, state, clock).allowed()
             if allowed is None:
                 steps = self._steps(state)
                 ids = [i for i, there in steps if self._is_coaccessible(there, clock)]
@@ -110,7 +122,7 @@ class Monitored(Intersection):
         """The tokens that both read, and the state after each: one walk over the trie."""
         clock = self.limits.clock()
         trie, step = self.vocabulary.trie, self.monitor.step
-        nodes, allowed = trie.nodes, self.a.mask(state[0]).bools
+        nodes, allowed = trie.nodes, self.grammar.mask(state[0]).bools
         # the tokens of the mask that end before each node: a subtree without any is skipped
         counted = np.cumsum(allowed[trie.token_ids])
         before = np.concatenate(([0], counted))[trie.first].tolist()
@@ -126,7 +138,7 @@ class Monitored(Intersection):
                 continue
             for token_id in ending:
                 if allowed[token_id]:
-                    yield token_id, (self.a.advance(state[0], token_id), target)
+                    yield token_id, (self.grammar.advance(state[0], token_id), target)
             del path[depth + 1 :]
             path.append(target)
             node += 1
@@ -137,8 +149,8 @@ class Monitored(Intersection):
             self._mark_end({start: None}, start, end)
             return True
         is_spelled = len(self.vocabulary.single_bytes) == 256
-        if is_spelled and isinstance(self.a, StackConstraint | DfaConstraint):
-            return self._search_bytes(self.a, start, clock)
+        if is_spelled and self.grammar.can(Capability.BYTES_LEFT):
+            return self._search_bytes(start, clock)
         return super()._search(start, clock)
 
     def _known_end(self, state: PairState) -> bytes | None:
@@ -164,13 +176,12 @@ class Monitored(Intersection):
                 return None
         return state
 
-    def _search_bytes(
-        self, grammar: StackConstraint | DfaConstraint, start: PairState, clock: Clock
-    ) -> bool:
+    def _search_bytes(self, start: PairState, clock: Clock) -> bool:
         """Search byte by byte, where the grammar's end is nearest first, and cache the end found.
 
         Source: best-first search; the fewest bytes to the grammar's end are the estimate.
         """
+        grammar = self.grammar
         parent: dict[PairState, tuple[PairState, int] | None] = {start: None}
         heap = [(0, 0, start)]
         while heap:
@@ -184,7 +195,7 @@ class Monitored(Intersection):
                 return True
             for byte in grammar.next_bytes(state[0]):
                 target = self.monitor.step(state[1], byte)
-                there = grammar.step(state[0], byte), target
+                there = grammar.step_bytes(state[0], bytes((byte,))), target
                 is_known_dead = self._coaccessible.get(there) is False
                 if target is not None and there not in parent and not is_known_dead:
                     parent[there] = state, byte
@@ -223,27 +234,36 @@ class Monitored(Intersection):
     def _reads_bytes(self, state: State, witness: bytes) -> bool:
         if not self.vocabulary.single_bytes.issuperset(witness):
             return False
-        if isinstance(self.a, StepsByBytes):
-            target = self.a.step_bytes(state, witness)
-            return target is not None and self.a.is_final(target)
+        if self.grammar.can(Capability.BYTES):
+            target = self.grammar.step_bytes(state, witness)
+            return target is not None and self.grammar.is_final(target)
         try:
             for byte in witness:
-                state = self.a.advance(state, self.vocabulary.ids_of[bytes((byte,))][0])
+                state = self.grammar.advance(state, self.vocabulary.ids_of[bytes((byte,))][0])
         except TokenNotAllowed:
             return False
-        return self.a.is_final(state)
+        return self.grammar.is_final(state)
 
     def step_bytes(self, state: PairState, data: bytes) -> PairState | None:
         """The state after bytes, or None where no accepted text continues with them."""
-        inner = self.a.step_bytes(state[0], data) if isinstance(self.a, StepsByBytes) else None
+        self.require(Capability.BYTES)
+        inner = self.grammar.step_bytes(state[0], data)
         target = None if inner is None else self._read(state[1], data)
         if inner is None or target is None:
             return None
         return (inner, target) if self.is_coaccessible((inner, target)) else None
 
     def state_key(self, state: PairState) -> Hashable:
-        """Implements ``HasStateKeys``: that of the grammar; names make the monitor's states new."""
-        return state_key(self.a)(state[0])
+        """That of the grammar: names make the monitor's states new."""
+        return self.grammar.state_key(state[0])
+
+    @property
+    def lacks(self) -> Mapping[Capability, Lack]:
+        """Those of the grammar's machine, and what depends on the names in a text."""
+        return {**self.grammar.lacks, **_UNCOUNTED}
+
+    def why(self, text: bytes) -> str:
+        return self.monitor.why(b"", text)
 
 
 #: The pairs of one walk at most: a row of the table is 1 kB.
@@ -265,10 +285,8 @@ class _Walk:
     Cost: a few array operations for each level of the trie, 3 to 5 µs for each step of a pair.
     """
 
-    def __init__(
-        self, joined: Monitored, grammar: AutomatonConstraint, start: PairState, clock: Clock
-    ) -> None:
-        self.joined, self.grammar, self.monitor = joined, grammar, joined.monitor
+    def __init__(self, joined: Monitored, start: PairState, clock: Clock) -> None:
+        self.joined, self.grammar, self.monitor = joined, joined.grammar, joined.monitor
         self.start, self.clock = start, clock
         self.names = joined.monitor if isinstance(joined.monitor, ReadsNames) else None
         self.trie, self.tokens = joined.vocabulary.trie, joined.vocabulary.tokens

@@ -11,21 +11,15 @@ import numpy as np
 
 from workbench.base.arguments import Count, checked
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import ArgumentValueError, TokenNotAllowed
+from workbench.base.errors import ArgumentValueError, TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
-from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import DfaConstraint
-from workbench.constraint.labels import read_as
 from workbench.constraint.masks import TokenMask, pack
-from workbench.constraint.protocol import (
-    Constraint,
-    ProcessLocal,
-    ReadsLabels,
-    State,
-    StepsByBytes,
-    constraint_repr,
-)
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_distances import FAR, AfterTokens, Ints, TokenDistances
+from workbench.constraint.token_machine import Capability, TokenMachine, machine_of
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.label_bytes import over_bytes
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -41,7 +35,7 @@ class ReasoningState(NamedTuple):
     answer: State
 
 
-class Reasoning(ProcessLocal):
+class Reasoning(TokenMachine):
     """Free text between two markers, then a text that another constraint allows.
 
     A reasoning model writes its thoughts before its answer: ``<think>…</think>{"sum": 7}``. The
@@ -61,8 +55,6 @@ class Reasoning(ProcessLocal):
             vocabulary cannot spell a marker.
     """
 
-    __repr__ = constraint_repr
-
     @checked
     def __init__(
         self,
@@ -75,7 +67,7 @@ class Reasoning(ProcessLocal):
         if not closing:
             raise ArgumentValueError("expected a closing marker, not an empty text as 'closing'")
         #: The constraint of what follows the closing marker.
-        self.answer = answer
+        self.answer = machine_of(answer)
         self.vocabulary: Vocabulary = answer.vocabulary
         self.budget = budget
         named = {name: token_id for token_id, name in self.vocabulary.names.items()}
@@ -88,13 +80,12 @@ class Reasoning(ProcessLocal):
         #: The opening marker as text.
         self._before = "" if opening in named else opening
         until = r"[\s\S]*" if closing in named else f"(?P<TEXT_UNTIL>{re.escape(closing)})"
-        free = compile(
-            Grammar.from_regex(re.escape(self._before) + until), self.vocabulary, limits=limits
-        )
-        assert isinstance(free, DfaConstraint), "a DFA of this size is not built lazily"
+        whole = Grammar.from_regex(re.escape(self._before) + until)
+        dfa = over_bytes(whole, self.vocabulary.alphabet).dfa
+        assert dfa is not None, "a regex has a DFA"
         #: The automaton of the free part.
-        self.free = free
-        self._distance = _distances(free.dfa)
+        self.free = DfaConstraint(dfa, self.vocabulary, limits)
+        self._distance = _distances(dfa)
         self._masks: dict[tuple[bool, int], TokenMask] = {}
 
     @property
@@ -151,7 +142,7 @@ class Reasoning(ProcessLocal):
 
     def _crossing(self, thought: int) -> Iterable[TokenId]:
         """The tokens that contain the end of the closing marker and a beginning of the answer."""
-        if not isinstance(self.answer, StepsByBytes):
+        if not self.answer.can(Capability.BYTES):
             return
         last = self._marker[-1:]
         for token, ids in self.vocabulary.ids_of.items():
@@ -175,7 +166,6 @@ class Reasoning(ProcessLocal):
         """The state after the closing marker and the first bytes of the answer."""
         there = self.answer.initial
         if rest:
-            assert isinstance(self.answer, StepsByBytes), "no other constraint gets such a token"
             there = self.answer.step_bytes(there, rest)
         return None if there is None else ReasoningState(0, None, there)
 
@@ -203,15 +193,17 @@ class Reasoning(ProcessLocal):
         return state.thought is None and self.answer.is_final(state.answer)
 
     def label(self, state: ReasoningState, token_id: TokenId) -> Label | None:
-        """Implements ``ReadsLabels``."""
-        if state.thought is not None or not isinstance(self.answer, ReadsLabels):
-            return None
-        return self.answer.label(state.answer, token_id)
+        """The label of the answer that reads a token, or None."""
+        return None if self.is_free(state) else self.answer.label(state.answer, token_id)
+
+    def is_free(self, state: ReasoningState) -> bool:
+        """Whether the text is before its closing marker."""
+        return state.thought is not None
 
     def read_as(self, state: ReasoningState, token_id: TokenId) -> bytes:
         """The bytes that the answer's machine reads for a token: those after the closing marker."""
         if state.thought is None:
-            return read_as(self.answer, state.answer, token_id)
+            return self.answer.read_as(state.answer, token_id)
         token, thought = self.vocabulary.tokens[token_id] or b"", state.thought
         for end, byte in enumerate(token, 1):
             thought = self.free.step(thought, byte)
@@ -240,6 +232,9 @@ class Reasoning(ProcessLocal):
             found += self.answer.forced(self.answer.initial, most - len(found))
         return bytes(found)
 
+    def _count(self, limits: Limits) -> TokenDistances:
+        return _ReasoningDistances(self, limits)
+
     def answer_in(self, token_ids: Iterable[TokenId]) -> bytes:
         """The answer within the tokens of a text: what follows the closing marker, or nothing."""
         listed = list(token_ids)[self._opening is not None :]
@@ -260,3 +255,106 @@ def _distances(machine: Dfa) -> list[int]:
         if np.array_equal(nearer, distance):
             return [int(each) for each in distance]
         distance = nearer
+
+
+class _ReasoningDistances:
+    """The distances with a free part: the tokens to its closing marker, then those of the answer.
+
+    It keeps no reference to the constraint, with which it is cached.
+
+    Until its budget is spent the free part may take any way to the marker, afterwards the nearest
+    one. So the distances are computed for each number of tokens to the budget, from 0 up, until
+    another token makes no difference.
+    """
+
+    def __init__(self, reasoning: Reasoning, limits: Limits) -> None:
+        if reasoning.answer.engine() is not reasoning.answer:
+            raise WorkbenchError(
+                "the tokens to the end of a text after reasoning are counted for the exact engine",
+                "compile the answer with the method 'automaton'",
+            )
+        self._budget = reasoning.budget
+        self._opening = reasoning.opening
+        self._answer = reasoning.answer.token_distances(limits)
+        rows = reasoning.free.closed_form(limits).rows
+        states = range(len(reasoning.free.dfa))
+        row_of = [rows.row(state) for state in states]
+        over = [self._row(reasoning, state, True, row_of[state]) for state in states]
+        before = [self._row(reasoning, state, False, row_of[state]) for state in states]
+        self._rows = over, before
+        least = np.full(len(states), FAR, np.int32)
+        while not np.array_equal(nearer := self._least(over, least), least):
+            least = nearer
+        #: For each number of tokens to the budget, the distance of each state of the free part.
+        self._levels = [least]
+        while not np.array_equal(level := self._least(before, self._levels[-1]), self._levels[-1]):
+            self._levels.append(level)
+
+    def _row(
+        self, reasoning: Reasoning, thought: int, over: bool, row: tuple[Ints, Ints]
+    ) -> _FreeRow:
+        """The tokens of a state of the free part."""
+        left = reasoning.free_mask(thought, over=over).bools.copy()
+        inside = left[row[0]]
+        ids, targets = row[0][inside], row[1][inside]
+        left[ids] = False
+        # a token in which the marker ends, or the marker itself, begins the answer
+        closes = np.array([reasoning.closes_at(target) for target in targets.tolist()], np.bool_)
+        others = np.concatenate([ids[closes], np.flatnonzero(left)]).astype(np.int32)
+        answers = [
+            self._answer.distance(reasoning.after_token(thought, token_id).answer)
+            for token_id in others.tolist()
+        ]
+        return _FreeRow(ids[~closes], targets[~closes], others, np.array(answers, np.int32))
+
+    def _least(self, rows: list[_FreeRow], after: Ints) -> Ints:
+        """The distances of the states before a token, from those after it."""
+        return np.array(
+            [min(FAR, 1 + int(row.distances(after).min(initial=FAR))) for row in rows], np.int32
+        )
+
+    def _until_budget(self, spent: int) -> int:
+        return max(0, self._budget - spent)
+
+    def _opens(self, state: ReasoningState) -> bool:
+        return self._opening is not None and state.thought is not None and state.spent == 0
+
+    def _level(self, until_budget: int) -> Ints:
+        return self._levels[min(until_budget, len(self._levels) - 1)]
+
+    def distance(self, state: ReasoningState) -> int:
+        if state.thought is None:
+            return self._answer.distance(state.answer)
+        if self._opens(state):
+            return min(FAR, 1 + int(self._level(self._until_budget(1))[state.thought]))
+        return int(self._level(self._until_budget(state.spent))[state.thought])
+
+    def farthest(self, state: ReasoningState) -> int:
+        if state.thought is None:
+            return self._answer.farthest(state.answer)
+        distances = self.after(state).distances
+        return int(distances[distances < FAR].max(initial=0))
+
+    def after(self, state: ReasoningState) -> AfterTokens:
+        if state.thought is None:
+            return self._answer.after(state.answer)
+        after = self._level(self._until_budget(state.spent + 1))
+        if self._opens(state):
+            ids = np.array([self._opening], np.int32)
+            return AfterTokens(ids, after[[state.thought]])
+        row = self._rows[self._until_budget(state.spent) > 0][state.thought]
+        return AfterTokens(np.concatenate([row.ids, row.others]), row.distances(after))
+
+
+class _FreeRow(NamedTuple):
+    """The tokens of a state of the free part: those that stay in it, and the others."""
+
+    ids: Ints
+    targets: Ints
+    others: Ints
+    #: The distance of the answer after each of the others.
+    answers: Ints
+
+    def distances(self, after: Ints) -> Ints:
+        """The distance after each token, from those of the states."""
+        return np.concatenate([after[self.targets], self.answers])

@@ -20,7 +20,7 @@ from workbench.constraint.compile import METHODS, CompileOptions
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.reasoning import Reasoning
-from workbench.constraint.within_budget import engine_of, token_distances
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.adaptive_sampling import Asap, Cars
 from workbench.decoding.candidates import milliseconds_since
 from workbench.decoding.generate import Generation, generate
@@ -236,11 +236,13 @@ class Contender:
         """
         started = time.perf_counter()
         read = program_of(grammar, limits) if self.program else grammar
-        constraint = compile_grammar(read, model.vocabulary, self.method, limits, **self.options)
+        constraint: TokenMachine = compile_grammar(
+            read, model.vocabulary, self.method, limits, **self.options
+        )
         if self.thinking:
             constraint = Reasoning(constraint, budget=self.thinking, limits=limits)
         if self.finish:
-            token_distances(engine_of(constraint), limits)  # cached for the runs
+            constraint.engine().token_distances(limits)  # computed once, for all runs
         return PreparedContender(
             self, model, constraint, milliseconds_since(started), STRATEGIES[self.strategy]()
         )
@@ -252,16 +254,14 @@ class PreparedContender:
 
     contender: Contender
     model: LanguageModel
-    constraint: Constraint
+    constraint: TokenMachine
     #: The milliseconds of the compilation.
     compile_ms: float
     strategy: Strategy = PLAIN
 
     def answer_in(self, trace: Trace) -> bytes:
         """The part of a text that the grammar describes: all of it, or what follows </think>."""
-        if isinstance(self.constraint, Reasoning):
-            return self.constraint.answer_in(trace.token_ids)
-        return trace.text
+        return self.constraint.answer_in(trace.token_ids)
 
     def taught(
         self,

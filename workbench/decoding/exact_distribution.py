@@ -30,7 +30,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.compile import compile as compile_grammar
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.protocol import Constraint, State, Unconstrained
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.decoding.contenders import (
     CONVERGING_STRATEGIES,
     NARROWER_STRATEGIES,

@@ -17,7 +17,8 @@ from itertools import dropwhile
 from workbench.base.arguments import Count, checked
 from workbench.base.errors import ModelError, VocabularyError
 from workbench.base.visible_text import count_of
-from workbench.constraint.protocol import Constraint, Unconstrained
+from workbench.constraint.protocol import Constraint
+from workbench.constraint.unconstrained import Unconstrained
 from workbench.decoding.candidates import TokenDistribution, milliseconds_since
 from workbench.decoding.generate import GREEDY, same_tokens
 from workbench.decoding.model import (

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from workbench.base.arguments import Count, Probability, check_fields, checked
 from workbench.base.errors import ModelError, VocabularyError
 from workbench.base.visible_text import count_of
-from workbench.constraint.protocol import Constraint, State, state_key
-from workbench.constraint.within_budget import state_without_budget, without_budget
+from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_machine import machine_of
 from workbench.decoding.model import (
     ForwardPass,
     LanguageModel,
@@ -304,10 +304,6 @@ def _excess(target: Probabilities, draft: Probabilities) -> Probabilities:
     return more if more.any() else target
 
 
-#: Maps a constraint's state to the key it is counted under.
-Key = Callable[[State], Hashable]
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CountProposer:
     """Proposes the token chosen most often in the same state: P(l | α, β), fixed after learning.
@@ -318,7 +314,6 @@ class CountProposer:
     Source: Beurer-Kellner et al. 2024 (DOMINO), §3.6.
     """
 
-    key: Key
     #: The most frequent token and its relative frequency, by the state's key and the last tokens.
     likeliest: Mapping[tuple[Hashable, tuple[TokenId, ...]], tuple[TokenId, float]]
     memory: int
@@ -329,31 +324,31 @@ class CountProposer:
     @staticmethod
     @checked
     def learnt(constraint: Constraint, traces: Iterable[Trace], memory: Count = 4) -> CountProposer:
-        """The counts of some runs under this constraint.
+        """The counts of some runs, all under this constraint.
 
         ``memory``  the key includes up to this many preceding tokens, fewer if that context was
                     never seen; the paper uses none (0).
         """
-        key = state_key(without_budget(constraint))
+        key = machine_of(constraint).state_key
         seen: defaultdict[tuple[Hashable, tuple[TokenId, ...]], Counter[TokenId]]
         seen = defaultdict(Counter)
         for trace in traces:
             ids = trace.token_ids
             for position, step in enumerate(trace.steps):
-                where = key(state_without_budget(step.state))
+                where = key(step.state)
                 for begin in range(max(0, position - memory), position + 1):
                     seen[where, tuple(ids[begin:position])][step.token_id] += 1
         probabilities = {
             where: (chosen.most_common(1)[0][0], chosen.most_common(1)[0][1] / chosen.total())
             for where, chosen in seen.items()
         }
-        return CountProposer(key, probabilities, memory)
+        return CountProposer(probabilities, memory)
 
     def propose(
         self, constraint: Constraint, state: State, taken: Sequence[TokenId]
     ) -> tuple[TokenId, float] | None:
         """Implements ``Proposer``."""
-        where, end = self.key(state_without_budget(state)), len(taken)
+        where, end = machine_of(constraint).state_key(state), len(taken)
         for begin in range(max(0, end - self.memory), end + 1):
             known = self.likeliest.get((where, tuple(taken[begin:end])))
             if known is not None:

@@ -22,7 +22,6 @@ from workbench.base.visible_text import columns
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.constraint.labels import label_vocabulary
-from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import (
     ProperAutomaton,
     proper,
@@ -336,9 +335,7 @@ def spelt_properly(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> 
             large to be drawn.
     """
     few = replace(limits, token_edges=min(limits.token_edges, _MAX_PROPER_EDGES))
-    constraint = proper(grammar, vocabulary, few)
-    assert isinstance(constraint, ProperConstraint), "proper() returns it for regular grammars"
-    return proper_automaton(constraint)
+    return proper_automaton(proper(grammar, vocabulary, few))
 
 
 def _over_tokens(

@@ -49,7 +49,7 @@ from typing import Any
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.labels import first_label_id
-from workbench.constraint.token_machines import TokenAutomaton
+from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.drawing.edge_labels import byte_edges, folded
 from workbench.grammar.label_encoding import show_labels
 from workbench.pushdown.network import Network

@@ -27,7 +27,7 @@ from workbench.base.locks import WorkLock
 from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.token_machines import TokenAutomaton
+from workbench.constraint.token_automaton import TokenAutomaton
 from workbench.drawing.edge_labels import CharacterEdges, joined
 from workbench.drawing.graph import Edge, Graph, Node, budgeted
 from workbench.drawing.machines import (

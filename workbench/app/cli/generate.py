@@ -49,8 +49,8 @@ from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import METHODS
 from workbench.constraint.compile import compile as compile_grammar
-from workbench.constraint.protocol import Constraint, Unconstrained
 from workbench.constraint.reasoning import Reasoning
+from workbench.constraint.token_machine import TokenMachine
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.generate import generate as run
 from workbench.decoding.measures import repetition
@@ -167,6 +167,8 @@ def generate(
     constraint = thinking or constraint
     sampling = Sampling(temperature, top_k, top_p, seed, min_p, repetition_penalty)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
+    if finish is None and method == "unconstrained":
+        finish = False  # the model alone
     constraint = _finishing(constraint, budget, finish, named)
     if strategy == "counts":
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
@@ -311,14 +313,12 @@ def _reading_line(step: Step, refused: int | None) -> str:
 
 
 def _finishing(
-    constraint: Constraint, budget: int, finish: bool | None, named: Named
-) -> Constraint:
+    constraint: TokenMachine, budget: int, finish: bool | None, named: Named
+) -> TokenMachine:
     """The constraint whose texts end within the budget, if that is requested or the default.
 
     Where it is only the default and not possible, a note says why.
     """
-    if finish is None and isinstance(constraint, Unconstrained):
-        return constraint
     if not (named.grammar.notation in FINISHING if finish is None else finish):
         return constraint
     try:
@@ -337,7 +337,9 @@ def _begun(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -
     return healed(model, text, named.grammar) if heal else plain
 
 
-def _print_steps(steps: Iterable[Step], repeated: int, constraint: Constraint, json: bool) -> None:
+def _print_steps(
+    steps: Iterable[Step], repeated: int, constraint: TokenMachine, json: bool
+) -> None:
     """Print the steps while they are made, without the repeated bytes of the prompt as text."""
     for step in steps:
         if json:
@@ -348,11 +350,10 @@ def _print_steps(steps: Iterable[Step], repeated: int, constraint: Constraint, j
         repeated = max(0, repeated - len(step.token))
 
 
-def _budget_record(step: Step, constraint: Constraint) -> dict[str, int]:
+def _budget_record(step: Step, constraint: TokenMachine) -> dict[str, int]:
     """The tokens left before a step, and the fewest that end the text then."""
-    if not isinstance(constraint, WithinBudget):
-        return {}
-    return {"left": step.state.left, "needs": constraint.fewest(step.state)}
+    budget = constraint.budget_left(step.state)
+    return {} if budget is None else {"left": budget.tokens, "needs": budget.fewest}
 
 
 def step_record(step: Step) -> dict[str, Any]:

@@ -33,8 +33,8 @@ from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.source import Source, Span
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.labels import longest_tokens
-from workbench.constraint.monitored import Monitored
-from workbench.constraint.protocol import Constraint, State, StepsByBytes
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machine import Capability, TokenMachine
 from workbench.decoding.generate import after as state_after
 from workbench.drawing import machine_files
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
@@ -312,9 +312,9 @@ def mask(
     if state is None:
         verdict = named.grammar.check(after)
         reason = str(verdict) if verdict.byte is not None else ""
-        if isinstance(constraint, Monitored):
-            reason = reason or constraint.monitor.why(b"", after.encode())
-        reason = reason or "no sequence of allowed tokens encodes it"
+        reason = (
+            reason or constraint.why(after.encode()) or "no sequence of allowed tokens encodes it"
+        )
         typer.echo(f"error: {reason}", err=True)
         raise typer.Exit(1)
     allowed = constraint.mask(state)
@@ -342,7 +342,7 @@ def mask(
 
 
 def _by_next_state(
-    constraint: Constraint, state: State, ids: Sequence[TokenId], vocabulary: Vocabulary
+    constraint: TokenMachine, state: State, ids: Sequence[TokenId], vocabulary: Vocabulary
 ) -> list[list[TokenId]]:
     """Tokens that lead to the same state together, large groups first, white space last."""
     groups: dict[State | None, list[TokenId]] = {}
@@ -381,9 +381,9 @@ def _print_groups(groups: list[list[TokenId]], vocabulary: Vocabulary, limit: in
         left -= count
 
 
-def _state_after(constraint: Constraint, text: bytes) -> State | None:
+def _state_after(constraint: TokenMachine, text: bytes) -> State | None:
     """The state after a text; with terminal labels, after its longest allowed tokens."""
-    if isinstance(constraint, StepsByBytes):
+    if constraint.can(Capability.BYTES):
         return constraint.step_bytes(constraint.initial, text)
     tokens = longest_tokens(constraint, text)
     return None if tokens is None else state_after(constraint, tokens)

@@ -26,8 +26,8 @@ from workbench.app.lessons.lesson import (
 from workbench.app.lessons.lesson_world import World, token_bytes
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
-from workbench.constraint.engine.token_distances import FAR
-from workbench.constraint.within_budget import BudgetState, WithinBudget, token_distances
+from workbench.constraint.token_distances import FAR
+from workbench.constraint.within_budget import BudgetState, WithinBudget
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_token_fsa
 
@@ -43,7 +43,7 @@ def fewest(world: World, *, after: str = "") -> float:
     """
     constraint = world.constraint
     state = constraint.step_bytes(constraint.initial, token_bytes(after))
-    found = FAR if state is None else token_distances(constraint).distance(state)
+    found = FAR if state is None else constraint.token_distances().distance(state)
     if found >= FAR:
         raise LessonError(f"expected the beginning of an accepted text, not {after!r}")
     return found + 1
@@ -53,7 +53,7 @@ def _graph(world: World) -> Graph:
     """The machine over tokens, with each state the fewest tokens from it to the end."""
     fsa = compose(world.dfa, world.vocabulary)
     graph = draw_token_fsa(fsa, world.dfa, f"{name_of(world)}, tokens to the end")
-    distances = token_distances(world.constraint)
+    distances = world.constraint.token_distances()
     nodes = tuple(
         replace(
             node,
@@ -67,7 +67,7 @@ def _graph(world: World) -> Graph:
 
 def distances(world: World, given: Given) -> Film:
     """The breadth-first search backwards: the states of each distance, nearest first."""
-    graph, found = _graph(world), token_distances(world.constraint)
+    graph, found = _graph(world), world.constraint.token_distances()
     by_distance: dict[int, list[str]] = {}
     for node in graph.nodes:
         by_distance.setdefault(found.distance(int(node.id)), []).append(node.id)
@@ -126,14 +126,14 @@ def _budget_choices(
 
 def _too_late(world: World, state: BudgetState, token_id: int) -> str:
     there = world.constraint.advance(state.inner, token_id)
-    needs = token_distances(world.constraint).distance(there) + 1
+    needs = world.constraint.token_distances().distance(there) + 1
     return f"{_tokens(needs)} would be needed after it, and {_tokens(state.left - 1)} would be left"
 
 
 def needed_after(world: World, *, after: Sequence[str]) -> Table:
     """For each text the fewest tokens to the end, and those needed after each next token."""
     constraint, rows = world.constraint, []
-    found = token_distances(constraint)
+    found = constraint.token_distances()
     ids = [i for i, token in enumerate(world.vocabulary.tokens) if token is not None]
     for text in after:
         state = constraint.step_bytes(constraint.initial, token_bytes(text))

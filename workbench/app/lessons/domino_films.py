@@ -26,7 +26,7 @@ from workbench.app.lessons.lesson import (
     View,
     options_question,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, of_class, token_bytes
 from workbench.app.lessons.method_films import constrained
 from workbench.base.dfa import DEAD
 from workbench.base.visible_text import visible
@@ -58,9 +58,7 @@ Pieces = tuple[Piece, ...]
 
 def domino_of(world: World) -> DominoConstraint:
     """The step's DOMINO constraint with unlimited lookahead."""
-    made = constrained(world, {"method": "domino"})
-    assert isinstance(made, DominoConstraint), "the method domino"
-    return made
+    return of_class(DominoConstraint, constrained(world, {"method": "domino"}))
 
 
 def terminal_name(made: DominoConstraint, terminal: int) -> str:

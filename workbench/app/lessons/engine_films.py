@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.construction_films import arcs_between
@@ -28,7 +28,7 @@ from workbench.app.lessons.lesson import (
     View,
     options_question,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import C, World, of_class, token_bytes
 from workbench.app.lessons.method_films import constrained, ids_of
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.automata.derivatives import classes, derivatives, is_nullable, plain, shown
@@ -50,14 +50,10 @@ from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Regex
 from workbench.vocabulary.vocabulary import TokenId
 
-C = TypeVar("C", bound=Constraint)
-
 
 def engine_of(world: World, kind: type[C], method: str, **options: str) -> C:
     """The step's constraint by a method, of its class."""
-    made = constrained(world, {"method": method, **options})
-    assert isinstance(made, kind), method
-    return made
+    return of_class(kind, constrained(world, {"method": method, **options}))
 
 
 @dataclass(frozen=True, slots=True)

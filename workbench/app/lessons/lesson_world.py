@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from workbench.base.source import Source
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.model import Logits, one_by_one
 from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
@@ -36,6 +37,17 @@ _BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 #: The options of notations in lessons: JSON without white space, for small pictures.
 OPTIONS: dict[Notation, dict[str, Any]] = {Notation.JSON_SCHEMA: {"whitespace": "compact"}}
+
+
+#: The class of the machine that a film draws.
+C = TypeVar("C", bound=TokenMachine)
+
+
+def of_class(kind: type[C], machine: TokenMachine) -> C:
+    """A machine whose own parts a film draws. Raises: WorkbenchError where it has another class."""
+    if not isinstance(machine, kind):
+        raise WorkbenchError(f"expected a step that makes a {kind.__name__}, not {machine!r}")
+    return machine
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +125,8 @@ class World:
     @cached_property
     def constraint(self) -> AutomatonConstraint:
         """The exact mask of the language over the tokens."""
-        constraint = compile_constraint(self.grammar, self.vocabulary)
-        assert isinstance(constraint, AutomatonConstraint), "the method automaton"
-        return constraint
+        machine = compile_constraint(self.grammar, self.vocabulary)
+        return of_class(AutomatonConstraint, machine)  # type: ignore[type-abstract]
 
     @cached_property
     def bpe(self) -> Bpe:

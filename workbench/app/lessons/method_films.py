@@ -14,13 +14,14 @@ from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
-from workbench.app.lessons.lesson_world import KnownModel, World, token_bytes
+from workbench.app.lessons.lesson_world import KnownModel, World, of_class, token_bytes
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.methods.lalr import LalrConstraint
 from workbench.constraint.protocol import Constraint, State
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.generate import generate
 from workbench.decoding.kbnf_engine import Advance, Engine
 from workbench.decoding.speculative import CountProposer
@@ -96,7 +97,7 @@ _MAX_BITS = 99.0
 _MAX_TOKENS = 40
 
 
-def constrained(world: World, spec: MethodSpec) -> Constraint:
+def constrained(world: World, spec: MethodSpec) -> TokenMachine:
     """The constraint of a method over the world's language and tokens, cached.
 
     Raises: WorkbenchError for an unknown method.
@@ -110,7 +111,7 @@ def constrained(world: World, spec: MethodSpec) -> Constraint:
 @lru_cache(maxsize=256)
 def _constrained(
     world: World, written: str, loose: bool, method: str, options: tuple[tuple[str, Any], ...]
-) -> Constraint:
+) -> TokenMachine:
     grammar = template_of(written, loose).grammar if written else world.grammar
     return compile_constraint(grammar, world.vocabulary, method, **dict(options))
 
@@ -359,7 +360,7 @@ def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...]
 def _choice_frame(
     world: World,
     by: MethodSpec,
-    constraint: Constraint,
+    constraint: TokenMachine,
     state: State,
     so_far: bytes,
     ids: Sequence[TokenId],
@@ -367,13 +368,13 @@ def _choice_frame(
     say: str,
 ) -> Frame:
     rows = [taken_row(world, tuple(ids), place)]
-    if isinstance(constraint, LalrConstraint):
-        rows += _parser_rows(constraint, state)
+    if by.get("method") == "lalr":
+        rows += _parser_rows(of_class(LalrConstraint, constraint), state)
     return Frame(say, rows=tuple(rows), choices=_choices(world, by, constraint, state, so_far))
 
 
 def _choices(
-    world: World, by: MethodSpec, constraint: Constraint, state: State, so_far: bytes
+    world: World, by: MethodSpec, constraint: TokenMachine, state: State, so_far: bytes
 ) -> tuple[Choice, ...]:
     mask = constraint.mask(state)
     return tuple(

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from workbench.app.lessons.lesson import LessonError, Table
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, of_class, token_bytes
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
@@ -50,8 +50,8 @@ class Counting:
 def recogniser(world: World, vocabulary: Vocabulary) -> MachineRecogniser:
     """The recogniser of the step's grammar."""
     constraint = compile_constraint(world.grammar, vocabulary)
-    assert isinstance(constraint, AutomatonConstraint), "the method automaton"
-    return MachineRecogniser(constraint)
+    exact = of_class(AutomatonConstraint, constraint)  # type: ignore[type-abstract]
+    return MachineRecogniser(exact)
 
 
 def state_after(machine: MachineRecogniser, text: bytes) -> AnyState:

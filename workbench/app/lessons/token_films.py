@@ -22,10 +22,9 @@ from workbench.app.lessons.lesson import (
     options_question,
     text_of,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, of_class, token_bytes
 from workbench.automata.class_descriptions import expected
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.compile import compile as compile_constraint
@@ -247,10 +246,7 @@ def constraint_of(world: World) -> Labelled:
 
     Raises: WorkbenchError where it has none.
     """
-    made = compile_constraint(world.grammar, world.vocabulary)
-    if not isinstance(made, Labelled):
-        raise WorkbenchError("expected a grammar with terminal labels in this step")
-    return made
+    return of_class(Labelled, compile_constraint(world.grammar, world.vocabulary))
 
 
 def over_labels(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:

@@ -40,7 +40,6 @@ from workbench.base.kernels import interpreting
 from workbench.base.limits import Clock, budget_clock, time_budget, within
 from workbench.constraint.compile import METHODS
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.protocol import StepsByBytes
 from workbench.decoding.generate import after
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.tikz import tikz
@@ -315,7 +314,6 @@ class Handlers:
         compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
         vocabulary = self.room.vocabulary()
         constraint = compiled.constraint(vocabulary)
-        assert isinstance(constraint, StepsByBytes), "the method automaton"
         state = constraint.step_bytes(constraint.initial, so_far.encode())
         if state is None:
             raise WorkbenchError(

@@ -42,6 +42,7 @@ from workbench.base.resources import GRAMMARS, STATIC
 from workbench.constraint.engine.automaton import AutomatonConstraint
 from workbench.constraint.masks import TokenMask
 from workbench.constraint.protocol import Constraint
+from workbench.constraint.token_machine import machine_of
 from workbench.decoding.generate import after
 from workbench.decoding.trace import Trace
 from workbench.drawing.drawable import Machine
@@ -146,8 +147,8 @@ def replay_of(
         "options": options_in(grammar.options, grammar.notation),
     }
     compiled = handlers.compiled(TextRequest.of(sent))
-    follower = compiled.follower()
-    steps = [record_of(step, constraint, compiled, follower) for step in trace.steps]
+    follower, machine = compiled.follower(), machine_of(constraint)
+    steps = [record_of(step, machine, compiled, follower) for step in trace.steps]
     milliseconds = sum(step.model_ms + step.mask_ms + step.advance_ms for step in trace.steps)
     end = None if trace.stop is None else stop_record(trace, milliseconds)
     about = {

@@ -9,7 +9,7 @@ from typing import Any, cast
 from workbench.app.pipeline import Compiled, Options
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.compile import METHODS, CompileOptions, MethodOptions
-from workbench.constraint.protocol import Constraint
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.contenders import Contender, contenders_named
 from workbench.decoding.model import LanguageModel, Message, context_of
 from workbench.decoding.sampling import Sampling
@@ -388,7 +388,7 @@ class RunRequest:
         """The beginning of the model's reply in a chat: the text before the hole."""
         return "" if self.chat is None else self._before
 
-    def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> Constraint:
+    def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> TokenMachine:
         """The constraint of the requested method, after the free part if there is one.
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
@@ -416,8 +416,8 @@ class RunRequest:
         )
 
     def within_budget(
-        self, constraint: Constraint, compiled: Compiled, model: LanguageModel
-    ) -> Constraint:
+        self, constraint: TokenMachine, compiled: Compiled, model: LanguageModel
+    ) -> TokenMachine:
         """The constraint under the budget of the whole text, which must end in it.
 
         Raises: as ``WithinBudget``.

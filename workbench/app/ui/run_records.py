@@ -10,9 +10,8 @@ from typing import Any, cast
 from workbench.analysis.run_tracing import TracedToken
 from workbench.app.ui import wire
 from workbench.constraint.masks import TokenMask
-from workbench.constraint.protocol import Constraint, State, reads_labels
-from workbench.constraint.reasoning import Reasoning
-from workbench.constraint.within_budget import WithinBudget, state_without_budget, without_budget
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.candidates import Stages, TokenDistribution
 from workbench.decoding.measures import repetition
 from workbench.decoding.reading import Reading
@@ -93,25 +92,23 @@ def after_record(shares: Sequence[float]) -> wire.AfterStages:
     return {"after_stages": [float(f"{share:.4g}") for share in shares]} if shares else {}
 
 
-def label_record(constraint: Constraint, state: State, token_id: TokenId) -> Record:
+def label_record(constraint: TokenMachine, state: State, token_id: TokenId) -> Record:
     """The terminal label that reads a token; empty if it is read as text."""
-    label = constraint.label(state, token_id) if reads_labels(constraint) else None
+    label = constraint.label(state, token_id)
     return {} if label is None else {"label": label.name}
 
 
-def free_record(constraint: Constraint, state: State, token_id: TokenId | None) -> Record:
+def free_record(constraint: TokenMachine, state: State, token_id: TokenId | None) -> Record:
     """What the grammar reads of a token in the free part; nothing of one that is not chosen yet."""
-    constraint, state = without_budget(constraint), state_without_budget(state)
-    if not isinstance(constraint, Reasoning) or state.thought is None:
+    if not constraint.is_free(state):
         return {}
     return {"free": "" if token_id is None else constraint.read_as(state, token_id).hex()}
 
 
-def budget_record(constraint: Constraint, state: State) -> Record:
+def budget_record(constraint: TokenMachine, state: State) -> Record:
     """The tokens left, and the fewest that end the text; empty if it need not end in a budget."""
-    if not isinstance(constraint, WithinBudget):
-        return {}
-    return {"budget": {"left": state.left, "needs": constraint.fewest(state)}}
+    budget = constraint.budget_left(state)
+    return {} if budget is None else {"budget": {"left": budget.tokens, "needs": budget.fewest}}
 
 
 def draft_record(step: Step, vocabulary: Vocabulary) -> Record:

@@ -46,10 +46,9 @@ from workbench.base.errors import (
     WorkbenchError,
 )
 from workbench.base.visible_text import shorten
-from workbench.constraint.labels import read_as, read_by
-from workbench.constraint.protocol import Constraint, State
-from workbench.constraint.reasoning import Reasoning
-from workbench.constraint.within_budget import WithinBudget, without_budget
+from workbench.constraint.labels import read_by
+from workbench.constraint.protocol import State
+from workbench.constraint.token_machine import TokenMachine
 from workbench.decoding.candidates import Stages, TokenDistribution, milliseconds_since
 from workbench.decoding.generate import after, generate
 from workbench.decoding.model import (
@@ -171,7 +170,7 @@ def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
 def _steps(
     model: LanguageModel,
     session: Session,
-    constraint: Constraint,
+    constraint: TokenMachine,
     compiled: Compiled,
     request: RunRequest,
     stop: Callable[[], bool],
@@ -181,8 +180,8 @@ def _steps(
     follower = following(compiled, constraint, request.prefix)
     room = room_left(model, request.context, len(request.prefix))
     most = request.max_tokens
-    if isinstance(constraint, WithinBudget):
-        most = max(0, constraint.budget - len(request.prefix))
+    if (budget := constraint.budget_left(constraint.initial)) is not None:
+        most = max(0, budget.tokens - len(request.prefix))
     generation = generate(
         model,
         constraint,
@@ -213,11 +212,11 @@ def _steps(
 
 
 def record_of(
-    step: Step, constraint: Constraint, compiled: Compiled, follower: RunTracer
+    step: Step, constraint: TokenMachine, compiled: Compiled, follower: RunTracer
 ) -> Record:
     """The record of a step; the follower takes its token."""
     vocabulary = constraint.vocabulary
-    place = follower.take(read_as(constraint, step.state, step.token_id))
+    place = follower.take(constraint.read_as(step.state, step.token_id))
     free = free_record(constraint, step.state, step.token_id)
     cycle = None if free else token_cycle(compiled.readable(), place.path)
     record = step_record(step, place, cycle, vocabulary)
@@ -226,7 +225,7 @@ def record_of(
     return record | more | free | draft_record(step, vocabulary)
 
 
-def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -> Constraint:
+def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -> TokenMachine:
     """The requested constraint; under the budget of its whole text if the text must end in it.
 
     Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
@@ -244,7 +243,7 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
         raise WorkbenchError(error.message, f"{error.hint}, or clear 'must finish'") from None
 
 
-def following(compiled: Compiled, constraint: Constraint, taken: Sequence[TokenId]) -> RunTracer:
+def following(compiled: Compiled, constraint: TokenMachine, taken: Sequence[TokenId]) -> RunTracer:
     """A follower after these tokens."""
     follower = compiled.follower()
     for data in read_by(constraint, taken):
@@ -272,7 +271,7 @@ def text_facts(
     model: LanguageModel,
     compiled: Compiled,
     request: RunRequest,
-    constraint: Constraint,
+    constraint: TokenMachine,
     taken: Sequence[TokenId],
     reason: StopReason | None,
 ) -> Record:
@@ -283,10 +282,7 @@ def text_facts(
     free = request.method == "unconstrained"
     grammar = compiled.accepting if free else compiled.readable()
     facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
-    text = model.vocabulary.decode(taken)
-    constraint = without_budget(constraint)
-    if isinstance(constraint, Reasoning):
-        text = constraint.answer_in(taken)
+    text = constraint.answer_in(taken)
     good = reason in (StopReason.ACCEPTED, StopReason.FORCED_END)
     if free and reason is StopReason.ACCEPTED:
         good = grammar.check(text).accepted
@@ -363,7 +359,7 @@ def read_text(handlers: Handlers, sent: Record) -> Record:
 
 
 def _reading_records(
-    reading: Reading, constraint: Constraint, compiled: Compiled, follower: RunTracer
+    reading: Reading, constraint: TokenMachine, compiled: Compiled, follower: RunTracer
 ) -> Iterator[Record]:
     for step in reading.steps:
         if reading.refused is None or step.index < reading.refused:
@@ -418,7 +414,7 @@ def find_tokens(handlers: Handlers, sent: Record) -> Record:
         return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
 
 
-def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) -> list[Record]:
+def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) -> list[Record]:
     """The steps of taking a request's tokens one after another under a constraint.
 
     Raises: TokenNotAllowed; WorkbenchError as ``_at_position`` does.
@@ -435,7 +431,7 @@ def replayed(handlers: Handlers, request: RunRequest, constraint: Constraint) ->
 
 @contextmanager
 def _at_position(
-    handlers: Handlers, request: RunRequest, given: Constraint | None = None
+    handlers: Handlers, request: RunRequest, given: TokenMachine | None = None
 ) -> Iterator[_RunPosition]:
     """The position of a run after its tokens; ``given`` replaces the constraint of its method.
 
@@ -460,7 +456,7 @@ class _RunPosition:
     request: RunRequest
     compiled: Compiled
     model: LanguageModel
-    constraint: Constraint
+    constraint: TokenMachine
     session: Session
     prompt: list[TokenId]
     taken: list[TokenId]

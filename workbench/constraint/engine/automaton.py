@@ -12,8 +12,8 @@ part of the stack that the walk read, so one row serves every depth of nesting (
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Sized
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sized
 from typing import TypeVar
 
 import numpy as np
@@ -27,11 +27,11 @@ from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.locks import WorkLock
 from workbench.constraint.engine.coaccessibility import Coaccessibility
-from workbench.constraint.engine.compose import cannot_spell, compose
+from workbench.constraint.engine.compose import TokenFsa, cannot_spell, compose
 from workbench.constraint.engine.mask_rows import MaskRows
 from workbench.constraint.masks import TokenMask, set_bits
-from workbench.constraint.protocol import ProcessLocal, constraint_repr
-from workbench.constraint.token_machines import ASK_FOR_LESS
+from workbench.constraint.token_distances import TOO_LONG, GraphDistances, TokenDistances
+from workbench.constraint.token_machine import ASK_FOR_LESS, Capability, Lack, TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.machine_arrays import Growth, Room
 from workbench.pushdown.network import CALLS, Network
@@ -42,14 +42,12 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 T = TypeVar("T")
 
 
-class AutomatonConstraint(ProcessLocal, ABC):
+class AutomatonConstraint(TokenMachine):
     """Base of the constraints that run a byte machine: cached masks, steps by token, forced text.
 
     States are small integers. A mask is computed when it is first requested; at most
     ``limits.rows_of`` masks are cached. Safe to share between threads.
     """
-
-    __repr__ = constraint_repr
 
     def __init__(self, machine: Sized, vocabulary: Vocabulary, limits: Limits) -> None:
         #: Its length is the number of states, those computed until now if they are made on demand.
@@ -65,12 +63,8 @@ class AutomatonConstraint(ProcessLocal, ABC):
         self._lock = WorkLock()
 
     @property
-    @abstractmethod
-    def initial(self) -> State: ...
-
-    @abstractmethod
-    def is_final(self, state: State) -> bool:
-        """Whether the text read is accepted."""
+    def lacks(self) -> Mapping[Capability, Lack]:
+        return {}
 
     @abstractmethod
     def step(self, state: State, byte: int) -> State:
@@ -262,6 +256,13 @@ class DfaConstraint(AutomatonConstraint):
         found: list[int] = (minimize.distances_to_end(self.dfa, before) - 1).tolist()
         return found
 
+    def closed_form(self, limits: Limits) -> TokenFsa:
+        """All rows of the composed automaton. Raises: LimitError."""
+        return compose(self.dfa, self.vocabulary, limits)
+
+    def _count(self, limits: Limits) -> GraphDistances:
+        return GraphDistances.of(self.closed_form(limits))
+
     def is_coaccessible(self, state: State) -> bool:
         trimmed = self._trimmed
         return trimmed is None or bool(trimmed.finals[state]) or len(trimmed.row(state)) > 0
@@ -271,6 +272,19 @@ class DfaConstraint(AutomatonConstraint):
             return self._mask_of_row(self._rows, state, self.is_final(state))
         bits = TokenMask.of(self._trimmed.row(state), len(self.vocabulary)).bits.copy()
         return self._with_ends(bits, allowed=self.is_final(state))
+
+
+#: What is not known of an automaton that is never complete.
+_LAZILY_UNKNOWN = {
+    Capability.BYTES_LEFT: Lack(
+        "the automaton of this regex is too large to count the bytes to its end",
+        "bound its repetitions",
+    ),
+    Capability.TOKEN_DISTANCES: Lack(
+        "the automaton of this regex is too large to count the tokens to its end",
+        f"bound its repetitions, or {TOO_LONG}",
+    ),
+}
 
 
 class LazyConstraint(AutomatonConstraint):
@@ -288,6 +302,10 @@ class LazyConstraint(AutomatonConstraint):
         self._rows = MaskRows(TableMachine(machine), vocabulary, limits)
         if machine.is_empty:
             raise cannot_spell(vocabulary)
+
+    @property
+    def lacks(self) -> Mapping[Capability, Lack]:
+        return _LAZILY_UNKNOWN
 
     @property
     def initial(self) -> State:
@@ -363,6 +381,12 @@ class StackConstraint(AutomatonConstraint):
             sum(self._to_end[at] for at in (state, *runner.unstack(node)))
             for state, node in runner.configurations(situation)
         )
+
+    def _count(self, limits: Limits) -> TokenDistances:
+        # lazy: with a budget alone
+        from workbench.constraint.engine.stack_distances import StackDistances
+
+        return StackDistances(self.network, self.vocabulary, self.configurations, limits)
 
     @cached_property
     def _to_end(self) -> list[int]:

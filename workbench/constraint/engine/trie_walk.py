@@ -1,5 +1,7 @@
 """The trie walk: marks the tokens that a machine can read.
 
+It is ``plain_mask.readable_tokens`` as a compiled loop over arrays.
+
 This computes the composed machine A ∘ T_V one row at a time (Koo et al. 2024, §2.4 and Algorithm
 2): where the machine cannot read a byte, the walk skips every token below that trie node.
 

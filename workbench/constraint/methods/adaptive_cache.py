@@ -24,7 +24,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +34,8 @@ from workbench.base.locks import WorkLock
 from workbench.constraint.masks import TokenMask, pack, set_bits
 from workbench.constraint.methods.lalr import refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_machines import Precomputed, TokenByToken
+from workbench.constraint.token_by_token import Precomputed, TokenByToken
+from workbench.constraint.token_machine import CachedMasks
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.build import network_of
 from workbench.pushdown.network import Network
@@ -157,7 +157,7 @@ class Positions:
         )
 
 
-class AdaptiveCacheConstraint(TokenByToken[State]):
+class AdaptiveCacheConstraint(CachedMasks, TokenByToken[State]):
     """A grammar by its push-down automaton and a cache of tokens for each position.
 
     A state is a set of the automaton's configurations, as a number of a ``RenewingRunner``. The
@@ -176,7 +176,6 @@ class AdaptiveCacheConstraint(TokenByToken[State]):
         self._positions = Positions(self.network, vocabulary, limits)
         self._entries: dict[State, CacheEntry] = {}
         self._lock = WorkLock()
-        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
     def initial(self) -> State:

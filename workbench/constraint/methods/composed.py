@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -18,10 +17,10 @@ from workbench.base.errors import TokenNotAllowed
 from workbench.base.limits import Limits
 from workbench.constraint.engine.automaton import DfaConstraint, StackConstraint
 from workbench.constraint.engine.coaccessibility import Coaccessibility
-from workbench.constraint.engine.compose import compose
+from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.constraint.engine.compose_pda import TokenPdaMove, compose_pda
 from workbench.constraint.masks import TokenMask, pack
-from workbench.constraint.protocol import Constraint, ProcessLocal, constraint_repr
+from workbench.constraint.token_machine import CachedMasks, TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Situation
@@ -32,7 +31,7 @@ from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 Configuration = tuple[State, tuple[int, ...]]
 
 
-def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenMachine:
     """The closed form of a grammar over a vocabulary."""
     machine = grammar.machine
     if isinstance(machine, Dfa):
@@ -40,17 +39,17 @@ def composed(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constr
     return ComposedPda(machine, vocabulary, limits)
 
 
-class ComposedFsa(ProcessLocal):
+class ComposedFsa(CachedMasks):
     """Algorithm 2 of Koo et al. 2024: the mask has the tokens of the edges that leave a state."""
-
-    __repr__ = constraint_repr
 
     def __init__(self, dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> None:
         self.fsa = compose(dfa, vocabulary, limits)
-        self.vocabulary = vocabulary
-        self.initial: State = dfa.initial
+        self.vocabulary, self.limits = vocabulary, limits
         self._byte_constraint = DfaConstraint(dfa, vocabulary, limits)
-        self.mask = lru_cache(maxsize=4096)(self._mask)
+
+    @property
+    def initial(self) -> State:
+        return self.fsa.initial
 
     def _mask(self, state: State) -> TokenMask:
         ids = self.fsa.row(state).tolist()
@@ -73,8 +72,11 @@ class ComposedFsa(ProcessLocal):
         return self._byte_constraint.forced(state, most)
 
     def engine(self) -> DfaConstraint:
-        """Implements ``HasEngine``."""
+        """The same states over bytes."""
         return self._byte_constraint
+
+    def closed_form(self, limits: Limits) -> TokenFsa:
+        return self.fsa
 
 
 class ComposedState(NamedTuple):
@@ -84,7 +86,7 @@ class ComposedState(NamedTuple):
     situation: Situation
 
 
-class ComposedPda(ProcessLocal):
+class ComposedPda(CachedMasks):
     """Algorithm 3 of Koo et al. 2024, with a set of configurations for nondeterminism.
 
     An edge can be taken if the top of the stack equals its pop string. The closed form may have
@@ -92,11 +94,9 @@ class ComposedPda(ProcessLocal):
     single-byte tokens, each configuration is tested for co-accessibility.
     """
 
-    __repr__ = constraint_repr
-
     def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits) -> None:
         self.pda = compose_pda(network, vocabulary, limits)
-        self.vocabulary = vocabulary
+        self.vocabulary, self.limits = vocabulary, limits
         self._byte_constraint = StackConstraint(network, vocabulary, limits)
         used = used_bytes(network.table, network.classes[:CALLS])
         #: Whether all bytes used are tokens, so that no edge leads into a dead end.
@@ -104,10 +104,13 @@ class ComposedPda(ProcessLocal):
         self._coaccessibility = (
             None if self.is_complete else Coaccessibility(network, vocabulary, limits)
         )
-        self.initial = ComposedState(
+        self._initial = ComposedState(
             frozenset({(self.pda.initial, (BOTTOM,))}), self._byte_constraint.initial
         )
-        self.mask = lru_cache(maxsize=4096)(self._mask)
+
+    @property
+    def initial(self) -> ComposedState:
+        return self._initial
 
     def _mask(self, state: ComposedState) -> TokenMask:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
@@ -163,5 +166,5 @@ class ComposedPda(ProcessLocal):
         return self._byte_constraint.forced(state.situation, most)
 
     def engine(self) -> StackConstraint:
-        """Implements ``HasEngine``."""
+        """The machine over bytes, with situations for states."""
         return self._byte_constraint

@@ -45,7 +45,8 @@ from workbench.constraint.engine.compose import cannot_spell
 from workbench.constraint.masks import TokenMask, set_bits
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_machines import TokenByToken
+from workbench.constraint.token_by_token import TokenByToken
+from workbench.constraint.token_machine import CachedMasks
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.syntax.grammar_tree import (
@@ -420,7 +421,7 @@ class Reader:
             yield stack, terminal, self._machines[terminal].initial
 
 
-class LalrConstraint(TokenByToken[Reading]):
+class LalrConstraint(CachedMasks, TokenByToken[Reading]):
     """A grammar by its terminals; a state is the set of all segmentations of the text into them.
 
     ``conflicts`` is ``refuse``, or ``shift``, the default of lark and Outlines. With ``shift`` a
@@ -447,7 +448,6 @@ class LalrConstraint(TokenByToken[Reading]):
         if unusable:
             terminals = _without(terminals, unusable, vocabulary)
         self.reader = Reader(terminals, work, strict=conflicts == "refuse")
-        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
     def initial(self) -> Reading:

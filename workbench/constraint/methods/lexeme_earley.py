@@ -38,7 +38,8 @@ from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.methods.domino.scanner import Terminals, terminals_of
 from workbench.constraint.methods.lalr import RuleWriter, refuse_empty_language
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_machines import Precomputed, TokenByToken
+from workbench.constraint.token_by_token import Precomputed, TokenByToken
+from workbench.constraint.token_machine import CachedMasks
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_bytes import over_bytes
 from workbench.vocabulary.trie import Trie
@@ -221,7 +222,7 @@ def _reads_all(texts: Dfa, machine: Dfa, state: int) -> bool:
     return True
 
 
-class LexemeConstraint(TokenByToken[LexedState]):
+class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
     """A grammar by lexer and Earley parser; masks by a walk of the trie, without what slices allow.
 
     ``slices`` is ``json``, ``none``, or the regex of one slice.
@@ -248,7 +249,6 @@ class LexemeConstraint(TokenByToken[LexedState]):
         self.slices = slices_of(named.get(slices, (slices,)), vocabulary)
         self._contained: dict[tuple[str, int, int], bool] = {}
         self.step = lru_cache(maxsize=limits.rows)(self._step)
-        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
     def initial(self) -> LexedState:

@@ -20,7 +20,6 @@ import sys
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final, TypeVar
 
 import numpy as np
@@ -42,7 +41,8 @@ from workbench.constraint.methods.lalr import (
     refuse_empty_language,
 )
 from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_machines import Precomputed, TokenByToken
+from workbench.constraint.token_by_token import Precomputed, TokenByToken
+from workbench.constraint.token_machine import CachedMasks
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -91,7 +91,7 @@ def reached(
         node += 1
 
 
-class TerminalConstraint(TokenByToken[Reading]):
+class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
     """Base of methods over terminals and an LALR(1) parser: a state is all readings of the text."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
@@ -102,7 +102,6 @@ class TerminalConstraint(TokenByToken[Reading]):
         self.reader = Reader(self.terminals, work)
         self.table = self.reader.parser.table
         self.scanner = Scanner.of(self.terminals.each)
-        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
     def initial(self) -> Reading:

@@ -26,9 +26,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
 from workbench.base.locks import WorkLock
-from workbench.constraint.engine.automaton import AutomatonConstraint, automaton
+from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.masks import TokenMask
 from workbench.constraint.methods.domino.scanner import terminals_of
 from workbench.constraint.methods.gcd_recogniser import ChartRecogniser
@@ -37,12 +37,13 @@ from workbench.constraint.methods.lalr import Reader, Reading, refuse_empty_lang
 from workbench.constraint.methods.recogniser import (
     CachingRecogniser,
     MachineRecogniser,
-    Recogniser,
     forced,
     read,
 )
+from workbench.constraint.plain_mask import TOO_SLOW, Recogniser, readable_tokens
 from workbench.constraint.protocol import State
-from workbench.constraint.token_machines import TokenByToken
+from workbench.constraint.token_by_token import TokenByToken
+from workbench.constraint.token_machine import TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -65,59 +66,27 @@ class CompletionEngine(CachingRecogniser[Reading]):
         return self._reader.is_final(state)
 
 
-#: The number of tokens or nodes between two checks of the clock.
-_CLOCK_INTERVAL = 64
-
-#: The tokens a recogniser can read from a state, in any order.
-Enumerate = Callable[[Recogniser, Vocabulary, State, Clock], Iterator[TokenId]]
+#: The tokens a recogniser can read from a state, in any order, within a ``time_budget``.
+Enumerate = Callable[[Recogniser, Vocabulary, State], Iterator[TokenId]]
 
 
-def flat(
-    recogniser: Recogniser, vocabulary: Vocabulary, state: State, clock: Clock
+def token_by_token(
+    recogniser: Recogniser, vocabulary: Vocabulary, state: State
 ) -> Iterator[TokenId]:
     """Reads each token separately from its first byte.
 
     Cost: for each token, the bytes that can be read and one more; at worst all of its bytes.
     """
     for token_id, token in enumerate(vocabulary.tokens):
-        if token_id % _CLOCK_INTERVAL == 0:
-            clock.check(_TOO_SLOW)
+        check_time_budget(TOO_SLOW)
         if token is not None:
             target = read(recogniser, state, token)
             if target is not None and recogniser.is_coaccessible(target):
                 yield token_id
 
 
-def by_trie(
-    recogniser: Recogniser, vocabulary: Vocabulary, state: State, clock: Clock
-) -> Iterator[TokenId]:
-    """Reads tokens with a common prefix together, over the trie.
-
-    Cost: a step for every trie node visited; the subtree of an unreadable byte is skipped.
-    """
-    nodes = vocabulary.trie.nodes
-    path = [state]  # the state after each byte of the path
-    node, visited = 0, 0
-    while node < len(nodes):
-        byte, depth, skip, ending = nodes[node]
-        visited += 1
-        if visited % _CLOCK_INTERVAL == 0:
-            clock.check(_TOO_SLOW)
-        target = recogniser.step(path[depth], byte)
-        if target is None:
-            node = skip
-            continue
-        if ending and recogniser.is_coaccessible(target):
-            yield from ending
-        del path[depth + 1 :]
-        path.append(target)
-        node += 1
-
-
 #: The ways to enumerate the readable tokens, by name.
-ENUMERATIONS: dict[str, Enumerate] = {"flat": flat, "trie": by_trie}
-
-_TOO_SLOW = "testing every token takes too long; the method 'automaton' gives the same mask"
+ENUMERATIONS: dict[str, Enumerate] = {"flat": token_by_token, "trie": readable_tokens}
 
 
 class Online(TokenByToken[State]):
@@ -131,7 +100,7 @@ class Online(TokenByToken[State]):
         self,
         recogniser: Recogniser,
         vocabulary: Vocabulary,
-        enumerate_tokens: Enumerate = flat,
+        enumerate_tokens: Enumerate = token_by_token,
         limits: Limits = LIMITS,
     ) -> None:
         self.recogniser = recogniser
@@ -153,20 +122,18 @@ class Online(TokenByToken[State]):
         last = self._last
         if last is not None and last[0] == state:
             return last[1]
-        with self._lock:
-            ids = list(
-                self._enumerate_tokens(self.recogniser, self.vocabulary, state, self.limits.clock())
-            )
+        with self._lock, time_budget(self.limits.seconds):
+            ids = list(self._enumerate_tokens(self.recogniser, self.vocabulary, state))
         if self.is_final(state):
             ids.extend(self.vocabulary.ends)
         mask = TokenMask.of(ids, len(self.vocabulary))
         self._last = state, mask
         return mask
 
-    def engine(self) -> AutomatonConstraint | None:
-        """Implements ``HasEngine``: only for the grammar's own machine."""
+    def engine(self) -> TokenMachine:
+        """The exact engine's machine, where that is what the recogniser reads."""
         checker = self.recogniser
-        return checker.engine if isinstance(checker, MachineRecogniser) else None
+        return checker.engine if isinstance(checker, MachineRecogniser) else self
 
     def target(self, state: State, token_id: TokenId) -> State | None:
         """The recogniser's state after a token."""

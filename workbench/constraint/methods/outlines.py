@@ -30,7 +30,6 @@ import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import interegular.fsm
@@ -44,7 +43,8 @@ from workbench.base.errors import BuildError, LimitError, VocabularyError, Workb
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.base.source import Source, Span
 from workbench.constraint.masks import TokenMask, pack
-from workbench.constraint.token_machines import TokenByToken
+from workbench.constraint.token_by_token import TokenByToken
+from workbench.constraint.token_machine import CachedMasks
 from workbench.grammar.export.regular import NotLinearError, RuleRegexes
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import gathered
@@ -486,7 +486,7 @@ def _check(entries: int, limits: Limits, clock: Clock) -> None:
     limits.check("megabytes", entries * _BYTES_PER_ENTRY / 2**20, hint)
 
 
-class OutlinesConstraint(TokenByToken[State]):
+class OutlinesConstraint(CachedMasks, TokenByToken[State]):
     """A regex over characters with a precomputed index.
 
     The masks are exact for the vocabulary without tokens that are not whole characters. If
@@ -500,7 +500,7 @@ class OutlinesConstraint(TokenByToken[State]):
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> None:
         work = limits.begun()
-        self.vocabulary = vocabulary
+        self.vocabulary, self.limits = vocabulary, limits
         self.machine = _machine(grammar, work)
         #: σ, without dead ends.
         self.index = without_dead_ends(
@@ -512,7 +512,6 @@ class OutlinesConstraint(TokenByToken[State]):
                 " that are whole characters",
                 "choose the method 'automaton', which reads half characters too",
             )
-        self.mask = lru_cache(maxsize=limits.rows_of(len(vocabulary) // 8 + 1))(self._mask)
 
     @property
     def initial(self) -> State:

@@ -28,7 +28,7 @@ from workbench.base.dfa import State
 from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.methods.lalr import END_OF_TEXT, LrTable, Reduction, Stack
 from workbench.constraint.methods.lexer_tables import SpannerConstraint, reached
-from workbench.constraint.token_machines import Precomputed
+from workbench.constraint.token_by_token import Precomputed
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 

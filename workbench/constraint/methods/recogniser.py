@@ -9,38 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.constraint.engine.automaton import AutomatonConstraint
+from workbench.constraint.plain_mask import ByteReader
 from workbench.constraint.protocol import State
-from workbench.constraint.token_machines import ASK_FOR_LESS
+from workbench.constraint.token_machine import ASK_FOR_LESS
 
 #: The states of a recogniser that caches its steps.
 S = TypeVar("S", bound=Hashable)
-
-
-class ByteReader(Protocol):
-    """Reads byte by byte; its states are immutable, hashable values."""
-
-    def step(self, state: State, byte: int) -> State | None:
-        """The state after a byte, or None where no accepted text continues with it."""
-        ...
-
-    def is_final(self, state: State) -> bool:
-        """Whether the text read is accepted."""
-        ...
-
-
-class Recogniser(ByteReader, Protocol):
-    """An incremental recogniser of tokenized texts."""
-
-    @property
-    def initial(self) -> State: ...
-
-    def is_coaccessible(self, state: State) -> bool:
-        """Whether whole tokens can lead from a state between two tokens to an accepted text."""
-        ...
 
 
 def read(reader: ByteReader, state: State, data: bytes) -> State | None:

@@ -32,7 +32,7 @@ from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.methods.lalr import NO_TERMINAL, Reading
 from workbench.constraint.methods.lexer_tables import TerminalConstraint
-from workbench.constraint.token_machines import Precomputed
+from workbench.constraint.token_by_token import Precomputed
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 

@@ -45,8 +45,7 @@ from workbench.constraint.methods.domino.terminal_parser import (
     Readings,
     ReadingState,
 )
-from workbench.constraint.protocol import ProcessLocal, constraint_repr
-from workbench.constraint.token_machines import ASK_FOR_LESS
+from workbench.constraint.token_machine import ASK_FOR_LESS, TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import CALLS, Network
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
@@ -175,7 +174,7 @@ def whole_network(scanner: Scanner, parser: Parser) -> Network:
     )
 
 
-class DominoConstraint(ProcessLocal):
+class DominoConstraint(TokenMachine):
     """A grammar over tokens by scanner, subterminal trees and parser.
 
     A state is the set of all readings of the text read. Masks are cached by state, the rows
@@ -188,8 +187,6 @@ class DominoConstraint(ProcessLocal):
             accepted text can be tokenized; WorkbenchError for a k below 0.
     Source: Beurer-Kellner et al. 2024, §3.2 to §3.5.
     """
-
-    __repr__ = constraint_repr
 
     def __init__(
         self,
@@ -292,9 +289,9 @@ class DominoConstraint(ProcessLocal):
                 state = target
         return bytes(found)
 
-    def engine(self) -> AutomatonConstraint | None:
-        """Implements ``HasEngine``: with unlimited lookahead the masks are exact."""
-        return None if self.k is not None else self._engine
+    def engine(self) -> TokenMachine:
+        """With unlimited lookahead the masks are exact, so the exact engine's."""
+        return self if self.k is not None else self._engine
 
     @cached_property
     def _engine(self) -> AutomatonConstraint:

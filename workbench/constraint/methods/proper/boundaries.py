@@ -27,7 +27,7 @@ from workbench.constraint.methods.proper.guide_states import (
 from workbench.constraint.methods.proper.live_edges import Live
 from workbench.constraint.protocol import Constraint
 from workbench.constraint.protocol import State as ConstraintState
-from workbench.constraint.token_machines import ASK_FOR_LESS
+from workbench.constraint.token_machine import ASK_FOR_LESS
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.tokenization.pair_test import may_precede
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary

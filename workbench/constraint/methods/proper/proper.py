@@ -52,7 +52,7 @@ from workbench.constraint.methods.proper.guide_states import (
 from workbench.constraint.methods.proper.live_edges import Live, as_bits, live_edges
 from workbench.constraint.methods.proper.spelling_search import Node, Position, ProperRows
 from workbench.constraint.methods.proper.walker import PermissiveReader, RunnerMachine
-from workbench.constraint.protocol import ProcessLocal, constraint_repr
+from workbench.constraint.token_machine import TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import RenewingRunner, Situation
@@ -268,7 +268,7 @@ class ProperState(NamedTuple):
     last: TokenId
 
 
-class ProperConstraint(ProcessLocal):
+class ProperConstraint(TokenMachine):
     """A language in canonical token sequences; safe to share between threads.
 
     A sequence is proper if encoding its text gives the sequence, where the space that SentencePiece
@@ -284,8 +284,6 @@ class ProperConstraint(ProcessLocal):
             where the tokenizer is not supported exactly; LimitError.
     Source: Tran-Thien 2024, CartesianMerge, without its states (``live_edges``).
     """
-
-    __repr__ = constraint_repr
 
     def __init__(
         self,
@@ -307,9 +305,13 @@ class ProperConstraint(ProcessLocal):
         self._lock = WorkLock()
         self._masks: dict[ProperState, TokenMask] = {}
         self._max_masks = limits.rows_of(4 * self.rows.words)
-        self.initial = ProperState(self.rows.initial, guesses, last)
+        self._initial = ProperState(self.rows.initial, guesses, last)
         if not len(self.mask(self.initial)) and not self.is_final(self.initial):
             raise nothing_follows(vocabulary, last) if last >= 0 else cannot_spell(vocabulary)
+
+    @property
+    def initial(self) -> ProperState:
+        return self._initial
 
     def mask(self, state: ProperState) -> TokenMask:
         """The tokens that may come next."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -34,26 +33,26 @@ from workbench.constraint.methods.proper.direct_merge import (
 )
 from workbench.constraint.methods.proper.proper import ProperConstraint, ProperState
 from workbench.constraint.methods.proper.vegas_regions import RegionCache, symbols
-from workbench.constraint.protocol import Constraint, ProcessLocal, constraint_repr
+from workbench.constraint.token_machine import CachedMasks, TokenMachine
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 
-class ExplicitConstraint(ProcessLocal):
+class ExplicitConstraint(CachedMasks):
     """Decodes along a token automaton; the states are the automaton's.
 
     Raises: VocabularyError for the empty language.
     """
 
-    __repr__ = constraint_repr
-
     def __init__(self, automaton: TokenDfa, vocabulary: Vocabulary) -> None:
         if not automaton.finals:
             raise cannot_spell(vocabulary)
         self.automaton, self.vocabulary = automaton, vocabulary
-        self.initial: State = automaton.initial
-        self.mask = lru_cache(maxsize=4096)(self._mask)
+
+    @property
+    def initial(self) -> State:
+        return self.automaton.initial
 
     def _mask(self, state: State) -> TokenMask:
         """The tokens that may come next."""
@@ -199,7 +198,7 @@ def vegas(
     return ProperConstraint(machine, vocabulary, limits, joined, RegionCache.find)
 
 
-def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Constraint:
+def direct(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> TokenMachine:
     """Canonical tokens by DirectMerge, with all edges computed; for small vocabularies.
 
     Raises: VocabularyError for tokenizers that do more than merge; LimitError.

@@ -1,130 +1,33 @@
-"""Token distances: the fewest tokens from a state to an accepted text, and after each next token.
+"""Token distances over a stack: the fewest tokens from a configuration to an accepted text.
 
-The distance of a state is exact for every vocabulary: it counts tokens, and one of them may end
-several rules. ``GraphDistances`` is a breadth-first search backwards over the edges of finitely
-many states. ``StackDistances`` computes summaries of a push-down system whose edges are tokens.
-
-A summary maps a state to *exits*: what remains of a token's move when the rule of that state has
-ended, which is to pop symbols of the unknown stack below, push others and continue in a state.
-The exits of a state do not depend on the stack, so a stack is evaluated symbol by symbol from the
-bottom: the distance from each exit above a stack follows from those above the stack without its
-top symbol, and is cached with the interned stack.
+``StackDistances`` computes summaries of a push-down system whose edges are tokens. A summary maps a
+state to *exits*: what remains of a token's move when the rule of that state has ended, which is to
+pop symbols of the unknown stack below, push others and continue in a state. The exits of a state do
+not depend on the stack, so a stack is evaluated symbol by symbol from the bottom: the distance from
+each exit above a stack follows from those above the stack without its top symbol, and is cached
+with the interned stack.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import State
 from workbench.base.errors import WorkbenchError
-from workbench.base.limits import Limits, check_time_budget
+from workbench.base.limits import Limits
 from workbench.base.locks import WorkLock
-from workbench.constraint.engine.automaton import StackConstraint
-from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import END, Composition, Relative, RelativeMachine
 from workbench.constraint.engine.trie_walk import Ints
+from workbench.constraint.token_distances import FAR, TOO_LONG, AfterTokens, largest_finite
 from workbench.pushdown.machine_arrays import PARENT, SYMBOL
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import EMPTY, Configuration, Runner, StackNode
-
-#: The distance where no tokens lead to an accepted text. Sums of it stay in the range of int32.
-FAR = 1 << 28
-
-
-#: The hint where the distances pass a limit.
-TOO_LONG = "simplify the grammar, allow more with Limits, or generate without the budget"
-
-
-class AfterTokens(NamedTuple):
-    """The distance after each token that may come next."""
-
-    #: Token ids, (n,) int32; without end tokens. A token may occur more than once.
-    ids: Ints
-    #: The distance after each, (n,) int32; ``FAR`` where nothing is accepted.
-    distances: Ints
-
-
-class TokenDistances(Protocol):
-    """The fewest tokens, without the end token, from states of a constraint to an accepted text."""
-
-    def distance(self, state: Any, /) -> int:  # noqa: ANN401
-        """The distance of a state; 0 if it is final, ``FAR`` if no accepted text follows."""
-        ...
-
-    def farthest(self, state: Any, /) -> int:  # noqa: ANN401
-        """An upper bound of the finite distances after the tokens that may come next."""
-        ...
-
-    def after(self, state: Any, /) -> AfterTokens:  # noqa: ANN401
-        """The distance after each next token."""
-        ...
-
-
-class GraphDistances:
-    """The distances of finitely many states: breadth-first search backwards from the final ones.
-
-    ``row``      (number of a state) → token ids without end tokens, and the number of the target
-                 of each. A row may be computed again at each call.
-    ``targets``  the numbers of the distinct targets of each state.
-    ``numbers``  the number of each state; None where states are numbers.
-
-    Cost: the edges between distinct pairs of states, once.
-    """
-
-    def __init__(
-        self,
-        finals: npt.NDArray[np.bool_],
-        targets: Sequence[Ints],
-        row: Callable[[int], tuple[Ints, Ints]],
-        numbers: Callable[[Hashable], int] | None = None,
-    ) -> None:
-        self._row = row
-        self._numbers = numbers
-        sources: list[list[int]] = [[] for _ in targets]
-        for source, row_targets in enumerate(targets):
-            check_time_budget()
-            for target in row_targets.tolist():
-                sources[target].append(source)
-        self._distance = np.full(len(finals), FAR, np.int32)
-        level = np.flatnonzero(finals).tolist()
-        steps = 0
-        while level:
-            check_time_budget()
-            self._distance[level] = steps
-            steps += 1
-            before = dict.fromkeys(source for state in level for source in sources[state])
-            level = [source for source in before if self._distance[source] == FAR]
-        self._farthest = [_largest(self._distance[each]) for each in targets]
-
-    @classmethod
-    def of(cls, fsa: TokenFsa) -> GraphDistances:
-        """The distances of a composed automaton."""
-        targets = [fsa.rows.targets(state) for state in range(len(fsa))]
-        return cls(fsa.finals, targets, fsa.rows.row)
-
-    def _number(self, state: Hashable) -> int:
-        return self._numbers(state) if self._numbers is not None else state  # type: ignore[return-value]
-
-    def distance(self, state: Hashable) -> int:
-        return int(self._distance[self._number(state)])
-
-    def farthest(self, state: Hashable) -> int:
-        return self._farthest[self._number(state)]
-
-    def after(self, state: Hashable) -> AfterTokens:
-        ids, targets = self._row(self._number(state))
-        return AfterTokens(ids, self._distance[targets])
-
-
-def _largest(distances: Ints) -> int:
-    """The largest finite distance, or 0."""
-    return max(distances[distances < FAR].tolist(), default=0)
-
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: In a list of popped symbols: any number of return states that are final, as the stack has them.
 _ANY_FINALS = -2
@@ -231,6 +134,8 @@ class _Popping(NamedTuple):
 class StackDistances:
     """The distances of a context-free language, for the situations of a ``StackConstraint``.
 
+    ``configurations``  (situation) → its configurations, and the runner that knows their stacks.
+
     Safe to share between threads.
 
     Cost:   the closed form of the network (``compose_pda``) with fewer edges, and the summaries of
@@ -241,12 +146,18 @@ class StackDistances:
             weights (min, +), over the token edges of Koo et al. 2024, Algorithm 3.
     """
 
-    def __init__(self, constraint: StackConstraint, limits: Limits) -> None:
-        self._constraint = constraint
-        self._network = network = constraint.network
+    def __init__(
+        self,
+        network: Network,
+        vocabulary: Vocabulary,
+        configurations: Callable[[State], tuple[Runner, tuple[Configuration, ...]]],
+        limits: Limits,
+    ) -> None:
+        self._configurations_of = configurations
+        self._network = network
         self._limits = limits
         self._machine = _Returning(network, limits)
-        self._composition = Composition(self._machine, constraint.vocabulary, limits)
+        self._composition = Composition(self._machine, vocabulary, limits)
         self._pops_freely = frozenset(
             state for state in network.return_states if network.finals[state]
         )
@@ -444,7 +355,7 @@ class StackDistances:
     # -- situations ----------------------------------------------------------------------------
 
     def _configurations(self, state: State) -> tuple[Configuration, ...]:
-        runner, found = self._constraint.configurations(state)
+        runner, found = self._configurations_of(state)
         if runner is not self._runner:
             self._runner = runner
             self._vectors.clear()
@@ -462,7 +373,7 @@ class StackDistances:
     def farthest(self, state: State) -> int:
         with self._lock:
             found = self._configurations(state)
-            return max((_largest(self._after_choices(*each)[1]) for each in found), default=0)
+            return max((largest_finite(self._after_choices(*each)[1]) for each in found), default=0)
 
     def after(self, state: State) -> AfterTokens:
         rows = []

@@ -1,49 +1,14 @@
-"""Machines over tokens: their interface, and the base of constraints that step token by token."""
+"""The base of constraints that step token by token, without computing a mask."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from workbench.base.dfa import State as DfaState
 from workbench.base.errors import TokenNotAllowed
-from workbench.base.limits import Limits
-from workbench.constraint.protocol import ProcessLocal, constraint_repr
-from workbench.vocabulary.vocabulary import TokenId, Vocabulary
-
-
-class TokenAutomaton(Protocol):
-    """A deterministic automaton over tokens, with numbered states."""
-
-    @property
-    def vocabulary(self) -> Vocabulary: ...
-
-    @property
-    def limits(self) -> Limits: ...
-
-    @property
-    def initial(self) -> DfaState: ...
-
-    @property
-    def finals(self) -> npt.NDArray[np.bool_]:
-        """Which states accept, (Q,)."""
-        ...
-
-    @property
-    def edge_count(self) -> int: ...
-
-    def __len__(self) -> int:
-        """The number of states."""
-        ...
-
-    def edges(self, state: DfaState) -> Sequence[tuple[TokenId, DfaState]]:
-        """Each token that may come next, with its target state."""
-        ...
+from workbench.constraint.token_machine import TokenMachine
+from workbench.vocabulary.vocabulary import TokenId
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +22,9 @@ class Precomputed:
 #: The states of a constraint.
 S = TypeVar("S")
 
-#: What to do where the bytes of ``forced`` take too long.
-ASK_FOR_LESS = "the text may be very long; pass the most bytes that you need"
 
-
-class TokenByToken(ProcessLocal, ABC, Generic[S]):
+class TokenByToken(TokenMachine, Generic[S]):
     """Base of constraints that can step by one token without computing a mask."""
-
-    __repr__ = constraint_repr
-
-    vocabulary: Vocabulary
-
-    @abstractmethod
-    def is_final(self, state: S) -> bool:
-        """Whether the text read is accepted."""
 
     @abstractmethod
     def target(self, state: S, token_id: TokenId) -> S | None:
