@@ -19,8 +19,9 @@ from workbench.constraint.compile import CheckerName, TokenTests, compile
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.methods.gcd_recogniser import ChartRecogniser
 from workbench.constraint.methods.grammar_recognisers import StackRecogniser
-from workbench.constraint.methods.online import CHECKERS, Online, by_trie, flat
+from workbench.constraint.methods.online import CHECKERS, Online, token_by_token
 from workbench.constraint.methods.recogniser import MachineRecogniser, characters_from, read
+from workbench.constraint.plain_mask import readable_tokens
 from workbench.constraint.protocol import Constraint, State
 from workbench.grammar.grammar import Grammar
 from workbench.syntax.grammar_tree import GrammarTree
@@ -251,17 +252,16 @@ def test_number_of_steps_of_flat_and_trie() -> None:
     """Flat reads every token; over the trie a shared beginning is read once."""
     vocabulary = toy(["abc", "abd", "abe", "b", "bz"])
     counted = Counting(automaton(Grammar.from_regex("a?b?[cde]"), toy([*"abcde", "z"]), LIMITS))
-    clock = LIMITS.clock()
-    assert list(flat(counted, vocabulary, counted.initial, clock)) == [0, 1, 2, 3]
+    assert list(token_by_token(counted, vocabulary, counted.initial)) == [0, 1, 2, 3]
     assert counted.steps == 3 + 3 + 3 + 1 + 2
     counted.steps = 0
-    assert sorted(by_trie(counted, vocabulary, counted.initial, clock)) == [0, 1, 2, 3]
+    assert sorted(readable_tokens(counted, vocabulary, counted.initial)) == [0, 1, 2, 3]
     assert counted.steps == 2 + 3 + 1 + 1
 
 
 def test_only_the_last_mask_is_cached() -> None:
     counted = Counting(automaton(Grammar.from_regex("[ab]*c"), all_bytes(), LIMITS))
-    constraint = Online(counted, all_bytes(), flat)
+    constraint = Online(counted, all_bytes(), token_by_token)
     first = constraint.mask(constraint.initial)
     asked = counted.steps
     assert constraint.mask(constraint.initial) is first

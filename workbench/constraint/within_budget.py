@@ -90,7 +90,7 @@ class WithinBudget(TokenMachine):
 
     def __eq__(self, other: object) -> bool:
         """Whether both allow the same tokens; a strategy that learns may see several equal ones."""
-        if not isinstance(other, WithinBudget):
+        if type(other) is not WithinBudget:
             return NotImplemented
         return self.constraint is other.constraint and self.budget == other.budget
 

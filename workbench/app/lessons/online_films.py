@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 from workbench.app.lessons.lesson import LessonError, Table
 from workbench.app.lessons.lesson_world import World, of_class, token_bytes
-from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.constraint.engine.automaton import AutomatonConstraint
@@ -73,7 +72,7 @@ def bytes_asked(world: World, vocabulary: Vocabulary, how: str, after: str = "")
     machine = recogniser(world, vocabulary)
     counting = Counting(machine)
     state = state_after(machine, token_bytes(after))
-    for _ in ENUMERATIONS[how](counting, vocabulary, state, LIMITS.clock()):
+    for _ in ENUMERATIONS[how](counting, vocabulary, state):
         pass
     return counting.steps
 
