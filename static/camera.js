@@ -10,15 +10,16 @@ const FAR = 1.6,
   NEAR = 2.6; // times the whole picture, and pixels a point: beyond them another level says more
 const LEAST = 40; // pixels of a box that is laid out
 const TOP = 8; // pixels kept free above a picture
+const SLACK = 4; // points of a picture's own margin, which may be out of view
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** ``tap`` is called with what lies under a click that moved nothing; ``grab`` returns what moves an element under
       a pointer, or null where the picture is moved; ``beyond`` with -1 or 1 where a zoom passes the smallest or the
       largest useful scale, and with what lies under it: it returns whether another picture comes; ``seen`` with the
-      part of the picture that comes into view.
+      part of the picture that comes into view, and whether it is the whole picture.
     @param {HTMLElement} box @param {(element: Element | null) => void} tap
     @param {{ top?: number, grab?: (element: EventTarget) => any,
-      beyond?: (by: number, under: Element | null) => boolean, seen?: (view: number[]) => void }} [options] */
+      beyond?: (by: number, under: Element | null) => boolean, seen?: (view: number[], isWhole: boolean) => void }} [options] */
 export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false, seen = () => {} } = {}) {
   let svg = /** @type {any} */ (null),
     opening = /** @type {any} */ (null);
@@ -38,8 +39,13 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     largest = () => (isLarge() ? PROJECTED : LARGEST);
   const set = () => {
     svg?.setAttribute("viewBox", view.map((v) => v.toFixed(2)).join(" "));
-    seen(view);
+    seen(view, isWhole());
   };
+  /** Whether nothing of the picture is outside the view, up to the border of a label. */
+  const isWhole = () =>
+    [0, 1].every(
+      (axis) => view[axis] <= home[axis] + SLACK && view[axis] + view[axis + 2] >= home[axis] + home[axis + 2] - SLACK,
+    );
   const still = () => {
     cancelAnimationFrame(glide);
     glide = 0;
@@ -84,6 +90,15 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
   function fit() {
     if (!svg) return;
     begin();
+  }
+  /** The whole picture, however small it becomes. */
+  function all() {
+    if (!svg || box.clientWidth < LEAST) return;
+    still();
+    unclip();
+    keep = all;
+    whole();
+    set();
   }
 
   /** The view the reader moved to: the same middle at the same size. */
@@ -184,7 +199,17 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
     );
     return [at.x, at.y];
   }
-  /** The view with an element at a share of its width and in the middle of its height. */
+  /** The view with an element at a share of its width and in the middle of its height, without a margin where there
+      is picture to show. */
+  function clamped(element, share) {
+    const before = view;
+    view = towards(element, share);
+    clamp();
+    const next = view;
+    view = before;
+    return next;
+  }
+  /** The same with the margin that this leaves. */
   function towards(element, share = 0.5) {
     const found = place(element);
     if (!found) return [...view];
@@ -342,6 +367,7 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
       svg = null;
     },
     fit,
+    all,
     zoom,
     pan,
     /** Bring a place of the picture to the middle. */
@@ -365,21 +391,16 @@ export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = 
       )
         return;
       keep = stay;
-      go(towards(element, share), smooth);
+      go(clamped(element, share), smooth);
     },
     /** Bring an element to the middle, unless all of the picture is seen anyway. */
     follow(element, smooth = true) {
       if (!element || !view || !svg) return;
       const all = view[2] >= home[2] && view[3] >= home[3];
       if (all || (keep === begin && inside(element))) return;
-      const before = view;
-      const next = towards(element);
-      view = next;
-      clamp();
-      const wanted = view;
-      view = before;
+      const wanted = clamped(element);
       keep = stay;
-      if (Math.hypot(wanted[0] - before[0], wanted[1] - before[1]) > 2) go(wanted, smooth);
+      if (Math.hypot(wanted[0] - view[0], wanted[1] - view[1]) > 2) go(wanted, smooth);
     },
   };
 }

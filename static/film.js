@@ -18,10 +18,39 @@ const LARGEST = 1.35,
   ROOM = { 1: 330, 2: 240, 3: 190 },
   BROAD = 440,
   TALL = 430, // pixels a picture may be high, by how many there are; on phones
-  SHALLOW = 130; // where the room is limited
+  SHALLOW = 130, // where the room is limited
+  EDGE = 26; // around a drawing
+const HIGHEST = 0.72; // of the height of the window, for a picture that would be cut
 const PRESENTED = 0.5; // of the height of the window, on the whole screen
 const MOST = 0.45; // of the height of the window: a higher deck is not kept in view
 const AROUND = 40; // pixels over and under a figure that is seen whole
+
+/** The button of a picture that is larger than its box: it shows all of it, then what can be read. */
+function createFit() {
+  let graph = /** @type {ReturnType<typeof createGraph> | null} */ (null),
+    fits = false; // because the button was pressed
+  const act = () => {
+    fits = !fits;
+    if (fits) graph?.whole();
+    else graph?.fit();
+  };
+  const button = el("button", { type: "button", class: "fit", hidden: true, onclick: act });
+  return {
+    button,
+    of: (shown) => {
+      graph = shown;
+    },
+    /** @param {boolean} isWhole */
+    seen(isWhole) {
+      fits &&= isWhole;
+      button.hidden = isWhole && !fits;
+      button.textContent = fits ? "Enlarge" : "Fit";
+      button.title = fits
+        ? "Show the part around the current state, large enough to be read"
+        : "Show the whole machine";
+    },
+  };
+}
 
 /** @param {(sent: object) => Promise<FilmAnswer | Refusal>} ask @param {string} caption
     @param {{ framed?: (frame: FilmFrame, spans?: Span[]) => void, why?: ((sent: object) => Promise<any>) | null,
@@ -46,7 +75,8 @@ export function createFilm(
     timer = 0,
     unplayed = false,
     pictures = [],
-    moved = [];
+    moved = [],
+    usual = 0; // pixels that a picture may be high
   const narrow = () => innerWidth < 560,
     presented = () => Boolean(figure.closest(".fullscreen"));
   const latest = createLatest();
@@ -98,34 +128,51 @@ export function createFilm(
       together > 0 &&
       pictures[0].getBoundingClientRect().top === pictures[1].getBoundingClientRect().top;
     const lines = beside ? 1 + (together > 2 ? together - 2 : 0) : together;
-    const usual = presented()
+    usual = presented()
       ? innerHeight * PRESENTED
       : narrow()
         ? TALL
         : together === 1 && figure.closest(".broad")
           ? BROAD
           : ROOM[beside ? together / 2 : Math.min(3, together)];
-    const room = Math.min(usual, Math.max(SHALLOW, whole() / lines));
-    const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room) + (graphs.length > 1 ? 14 : 0));
+    const limit = Math.max(SHALLOW, whole() / lines),
+      room = Math.min(limit, usual),
+      most = Math.min(limit, Math.max(usual, HIGHEST * innerHeight));
+    const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room, most) + (graphs.length > 1 ? 14 : 0));
     if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
     if (single) heights.fill(Math.max(...heights));
     graphs.forEach((graph, i) => {
       pictures[i].style.height = `${heights[i]}px`;
+      const fit = createFit();
       moved[i] = createGraph(pictures[i], (state) => about(graph, state), {
         camera: { top: together > 1 ? 24 : 8 },
+        seen: fit.seen,
       });
+      fit.of(moved[i]);
+      pictures[i].append(fit.button);
       moved[i].show(graph);
     });
   }
-  /** As high as the drawing needs at the scale at which the camera opens it, so that nothing moves while it plays. */
-  function height(pic, svg, room) {
+  /** As high as the drawing needs at the scale at which the camera opens it, so that nothing moves while it plays; up
+      to `most` where it would be cut in the usual room. */
+  function height(pic, svg, room, most) {
     const found = /viewBox="([^"]+)"/.exec(svg),
       [, , wide, high] = (found ? found[1] : "0 0 100 100").split(/\s+/).map(Number);
     const scale = Math.min(
       presented() ? PROJECTED : LARGEST,
       Math.max(SMALLEST, (pic.clientWidth || 560) / (wide + 30)),
     );
-    return Math.round(Math.max(84, Math.min(room, high * scale + 26)));
+    const least = Math.min(most, high * SMALLEST + EDGE);
+    return Math.round(Math.max(84, least, Math.min(room, high * scale + EDGE)));
+  }
+  /** A picture that was given more than the usual room gives it back where the deck would cover its lower part. */
+  function shrink() {
+    const over = screens.offsetHeight + deck.offsetHeight + AROUND - innerHeight;
+    if (over <= 0 || presented()) return;
+    for (const pic of pictures) {
+      const least = Math.min(pic.offsetHeight, usual);
+      pic.style.height = `${Math.max(least, pic.offsetHeight - over)}px`;
+    }
   }
   /** What a picked state reads, in the place of the sentence. */
   function about(graph, state) {
@@ -231,7 +278,8 @@ export function createFilm(
       pic.closest(".screen").hidden = frame.only !== null && !view;
       if (!view) return;
       light(pic, view);
-      if (view.lit.length === 1 || (view.lit.length && view.shown)) moved[i].reveal(view.lit[0]);
+      moved[i].current(view.lit[0]);
+      if (view.lit.length) moved[i].reveal(view.lit[0]);
     });
     framed(frame);
     reason.hidden = true;
@@ -318,6 +366,7 @@ export function createFilm(
   }
   function take(answer, again, sent) {
     if (answer.fault || !answer.ok) {
+      screens.hidden = !film;
       say.replaceChildren(el("b", { class: "no" }, "✗ "), answer.fault || answer.why);
       return;
     }
@@ -329,6 +378,7 @@ export function createFilm(
     if (!again && film.takes === "text") typing();
     const first = !again && film.opens_at === 0 && film.frames.length > 1;
     show(first && calm.matches ? film.frames.length - 1 : film.opens_at);
+    if (!again) shrink();
     unplayed = first && !calm.matches;
   }
   function typing() {

@@ -56,11 +56,18 @@ export function passedBy(record, step, atEnd = false) {
 
 /** @param {HTMLElement} box @param {(state: string) => void} picked
     @param {{ edge?: (index: number) => void, flag?: (segment: FlagSegment) => void, camera?: object,
-      machine?: (() => string) | null }} [doors] */
+      machine?: (() => string) | null, seen?: (isWhole: boolean) => void }} [doors] `seen` is told whether the whole
+      picture is in view */
 export function createGraph(
   box,
   picked,
-  { edge: pickedEdge = () => {}, flag: pickedFlag = () => {}, camera: looks = {}, machine = null } = {},
+  {
+    edge: pickedEdge = () => {},
+    flag: pickedFlag = () => {},
+    camera: looks = {},
+    machine = null,
+    seen = () => {},
+  } = {},
 ) {
   const canvas = box.querySelector(".canvas"),
     prefix = `g${++made}-`;
@@ -72,9 +79,15 @@ export function createGraph(
     layer = /** @type {Element | null} */ (null); // the flags as drawn
   const drag = createDrag(machine),
     glide = createGlide();
-  // a figure of a lesson is small
-  const overview = machine && createOverview(box, (x, y) => camera.goTo(x, y));
-  const camera = createCamera(box, tapped, { ...looks, grab: drag.grab, seen: (view) => overview?.see(view) });
+  const overview = createOverview(box, (x, y) => camera.goTo(x, y));
+  const camera = createCamera(box, tapped, {
+    ...looks,
+    grab: drag.grab,
+    seen: (view, isWhole) => {
+      overview.see(view);
+      seen(isWhole);
+    },
+  });
   const fit = () => {
     drag.reset();
     camera.fit();
@@ -314,7 +327,7 @@ export function createGraph(
       }
       found ??= shown;
     });
-    overview?.mark(found);
+    overview.mark(found);
     lightWay(path, over, effect);
     if (layer && path.length > 1) markTaken(layer, /** @type {Flags} */ (flags), path[path.length - 1], effect);
     const last = path.length > 1 && path[path.length - 1][0];
@@ -481,7 +494,7 @@ export function createGraph(
         setTimeout(() => old.remove(), 160);
       }
       if (!svg) {
-        overview?.open(null);
+        overview.open(null);
         camera.close();
         return;
       }
@@ -494,7 +507,7 @@ export function createGraph(
         element(next.where[at || next.centre]) ||
         element(`state-${(next.states.find((each) => each.kinds.includes("initial")) || next.states[0])?.id}`);
       const frame = wide ? home : markStart(home);
-      overview?.open(svg, frame);
+      overview.open(svg, frame);
       camera.open(svg, frame, {
         centre: first,
         wide,
@@ -519,8 +532,12 @@ export function createGraph(
       glide.end();
       camera.follow(element(shownAt(state)), smooth);
     },
+    /** The state that the overview marks. */
+    current: (id) => overview.mark(element(id)),
     reveal: (id, share) => camera.reveal(element(id), { share }),
     fit,
+    /** The whole picture, however small it becomes. */
+    whole: camera.all,
     zoom: camera.zoom,
     /** Mark the nodes on the path to the selected one. */
     path(ids) {

@@ -6,7 +6,9 @@ import { svgEl } from "./dom.js";
 const WIDE = 168,
   HIGH = 104, // at most, in pixels
   PART = 0.3, // of the box, at most
-  ALL = 0.97; // in view: no overview is needed
+  ALL = 0.97, // in view: no overview is needed
+  AROUND = 30, // pixels of its margin and of half a state
+  LOWEST = 160; // pixels of a box: in a lower one it would cover what it shows
 
 /** @param {HTMLElement} box @param {(x: number, y: number) => void} goTo */
 export function createOverview(box, goTo) {
@@ -16,6 +18,7 @@ export function createOverview(box, goTo) {
     frame = svgEl("rect", { class: "view" });
   const map = svgEl("svg", { class: "overview", "aria-hidden": "true" }, lines, dots, current, frame);
   let home = /** @type {number[] | null} */ (null),
+    part = [0, 0, 1, 1], // of the picture that is in view
     marked = /** @type {SVGGraphicsElement | null} */ (null);
   map.style.display = "none";
   box.append(map);
@@ -52,9 +55,20 @@ export function createOverview(box, goTo) {
   function markCurrent() {
     const place = marked?.isConnected ? middle(marked) : null;
     current.style.display = place ? "" : "none";
-    if (!place) return;
-    current.setAttribute("cx", String(place.x));
-    current.setAttribute("cy", String(place.y));
+    if (place) {
+      current.setAttribute("cx", String(place.x));
+      current.setAttribute("cy", String(place.y));
+    }
+    stepAside();
+  }
+  /** The map goes to the other corner where it would cover the current state. */
+  function stepAside() {
+    const [x, y] = numbers(current, "cx", "cy"),
+      [left, top, width, height] = part;
+    const across = ((x - left) / width) * box.clientWidth,
+      up = (1 - (y - top) / height) * box.clientHeight;
+    const covers = (size, name) => size < Number.parseFloat(map.style[name]) + AROUND;
+    map.classList.toggle("aside", current.style.display !== "none" && covers(across, "width") && covers(up, "height"));
   }
   function go(event) {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(map.getScreenCTM()?.inverse());
@@ -85,12 +99,13 @@ export function createOverview(box, goTo) {
     see(view) {
       if (!home) return;
       const [left, top, wide, high] = home;
-      const part = [0, 1].map((axis) => {
+      part = view;
+      const shares = [0, 1].map((axis) => {
         const [from, size] = [view[axis], view[axis + 2]];
         const [begin, whole] = axis ? [top, high] : [left, wide];
         return Math.max(0, Math.min(from + size, begin + whole) - Math.max(from, begin)) / whole;
       });
-      const shows = Math.min(...part) < ALL,
+      const shows = Math.min(...shares) < ALL && box.clientHeight >= LOWEST,
         appears = shows && map.style.display === "none";
       map.style.display = shows ? "" : "none";
       if (appears) markCurrent();
@@ -110,6 +125,7 @@ export function createOverview(box, goTo) {
       };
       for (const [name, value] of Object.entries(values)) frame.setAttribute(name, String(value));
       current.setAttribute("r", String(4.5 / scale));
+      stepAside();
     },
     /** Mark the current state. @param {SVGGraphicsElement | null} element */
     mark(element) {

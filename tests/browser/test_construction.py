@@ -159,3 +159,27 @@ def test_the_picture_is_saved_as_tikz(visit: Any, tmp_path: Path) -> None:
         path = tmp_path / got.value.suggested_filename
         got.value.save_as(path)
         assert len(read(path.read_text("utf-8")).nodes) == 5
+
+
+def test_a_picture_larger_than_its_pane_has_a_button_that_fits_it(visit: Any) -> None:
+    """One below the other at every width: the styles of another dialog put them side by side."""
+    with visit("?example=time", width=1280, height=720) as v:
+        _open(v, "abcdefghijklmnop(q|r)s", "subsets")
+        panes = v.page.locator(f"{DIALOG} .pic")
+        upper, lower = (panes.nth(i).bounding_box() for i in (0, 1))
+        assert lower["y"] > upper["y"] + upper["height"] - 2
+        outside = """() => [...document.querySelectorAll('dialog.construction .pic')].map((box) => {
+          const frame = box.getBoundingClientRect();
+          return [...box.querySelectorAll('.node')].filter((node) =>
+            node.getBoundingClientRect().right > frame.right + 2
+            || node.getBoundingClientRect().left < frame.left - 2).length;
+        })"""
+        assert sum(v.page.evaluate(outside)) > 0
+        fit = v.page.locator(f"{DIALOG} .fit:visible")
+        for number in range(fit.count()):
+            fit.nth(number).click()
+        assert v.page.evaluate(outside) == [0, 0]
+        assert set(fit.all_inner_texts()) == {"Enlarge"}
+        v.shot("construction-fit")
+        fit.first.click()
+        assert v.page.evaluate(outside)[0] > 0

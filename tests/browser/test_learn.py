@@ -228,3 +228,46 @@ def test_a_figure_that_fits_is_not_covered_by_its_player(
         assert over <= 1 or both > height - 40
         v.page.locator("#wb-learn .film .deck").scroll_into_view_if_needed()
         assert v.page.evaluate(cover)[0] <= 1
+
+
+#: The figures and tables of the shown step with parts outside their boxes, and whether a button shows them.
+_CUT = """() => {
+  const shown = [...document.querySelectorAll('#wb-learn .film .screen:not([hidden]) .pic')];
+  const figures = shown.filter((box) => {
+    const frame = box.getBoundingClientRect(), drawn = box.querySelector('.canvas svg:not(.leaving)');
+    return [...drawn.querySelectorAll('.node:not(.later)')].some((node) => {
+      const r = node.getBoundingClientRect();
+      return r.left < frame.left - 2 || r.right > frame.right + 2
+        || r.top < frame.top - 2 || r.bottom > frame.bottom + 2;
+    });
+  });
+  for (const box of figures) box.querySelector('.fit:not([hidden])')?.dispatchEvent(new Event('click'));
+  const tables = [...document.querySelectorAll('#wb-learn .worked')];
+  return [figures.length, tables.filter((box) => box.scrollWidth > box.clientWidth + 1).length];
+}"""
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1400, 900)])
+def test_all_of_every_figure_and_table_can_be_seen(visit: Any, width: int, height: int) -> None:
+    with visit("?learn=machines", width=width, height=height) as v:
+        _shown(v)
+        lessons = v.page.eval_on_selector_all(
+            f"{LEARN} .shelves [data-lesson]", "all => all.map((each) => each.dataset.lesson)"
+        )
+        figures = 0
+        for lesson in lessons:
+            v.page.evaluate("name => wb.emit('open lesson', name)", lesson)
+            v.page.wait_for_function(
+                "name => location.search.includes(`learn=${name}&`)", arg=lesson
+            )
+            for step in range(v.page.locator(f"{LEARN} .steps button").count()):
+                turn = f"document.querySelector('#wb-learn .steps [data-step=\"{step}\"]').click()"
+                v.page.evaluate(turn)
+                _shown(v)
+                cut, wide_tables = v.page.evaluate(_CUT)
+                figures += cut
+                assert not wide_tables, (lesson, step)
+                # after the button nothing is outside
+                assert not cut or v.page.evaluate(_CUT)[0] == 0, (lesson, step)
+        assert figures, "no figure is larger than its box: this tests nothing"

@@ -19,6 +19,7 @@ from workbench.app.lessons.lesson import (
     LessonError,
     Opening,
     Step,
+    Table,
     View,
 )
 from workbench.app.lessons.lesson_tables import table
@@ -36,6 +37,9 @@ from workbench.drawing.render import renderer
 from workbench.grammar.notations import Notation
 
 Sent = Mapping[str, Any]
+
+#: Columns of a table that fit beside the text of a step.
+MAX_NARROW_COLUMNS = 7
 
 
 @or_refusal
@@ -79,7 +83,7 @@ def _page(step: Step) -> Record:
         "paragraphs": list(step.paragraphs),
         "source": step.source,
         "figure": step.figure is not None,
-        "broad": step.figure is not None and step.figure.broad,
+        "broad": step.figure.broad if step.figure else _is_broad(computed),
         "explained": step.figure is not None and step.figure.name in EXPLAINED,
         "caption": step.caption,
         "given": _given_world(step),
@@ -93,6 +97,11 @@ def _page(step: Step) -> Record:
         "question": _question(step),
         "open": step.opening and _opening(step.opening),
     }
+
+
+def _is_broad(computed: Table | None) -> bool:
+    """Whether a table without a figure needs the whole width."""
+    return computed is not None and len(computed.heads) > MAX_NARROW_COLUMNS
 
 
 def _given_world(step: Step) -> Record:
