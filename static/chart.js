@@ -1,120 +1,42 @@
 /* The chart over the strip: one bar a token, of one kind at a time; it shares the strip's selection.
    Drawn on a canvas: a thousand tokens as elements cost a layout each time one is added. */
 
+import { KINDS } from "./chart-kinds.js";
 import { el } from "./dom.js";
-import { shades } from "./measures.js";
 import { on, state } from "./state.js";
-import { formatBits, formatNumber, formatPercent, glyphs } from "./tokens.js";
-
-/** @import { Step } from "./wire" */
+import { glyphs } from "./tokens.js";
 
 const HIGH = 84,
   LINE = 56; // pixels: the whole, and where the line lies of kinds that also go down
 const WIDEST = 61,
   GAP = 3,
   NARROWEST = 4;
-const log10 = (value) => Math.log10(Math.max(1, value));
-const share = (value, most) => Math.max(0, Math.min(1, value / most));
-const depth = (step) => step.stack?.length ?? 0;
-const round = (most) => {
-  const ten = 10 ** Math.floor(Math.log10(most));
-  return [1, 2, 5, 10].map((n) => n * ten).find((n) => n >= most);
-};
-const time = (step) => shades.total(step);
+const EDGE = 2, // pixels free over and under the bars
+  BREAK = 8; // pixels from the end of a bar that is longer than the scale: there it has a gap
 
-/* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], the text for a step, the
-   labels. */
-/** @type {Record<string, { name: string, say: (step: Step) => string, signs: (most?: number) => string[],
-      both?: boolean,
-      parts: (step: Step, most?: number) => [share: number, colour: string, below?: boolean, tick?: boolean][],
-      [more: string]: any }>} */
-const KINDS = {
-  bits: {
-    name: "bits",
-    say: (s) => `surprisal ${formatBits(s.s)} bits · removed by the mask ${formatBits(s.m)} bits`,
-    signs: () => ["surprisal", "mask"],
-    both: true,
-    parts: (s) => [
-      [share(s.s ?? 8, 8), "--bar"],
-      [share(s.m ?? 4, 4), "--mask", true],
-    ],
-  },
-  kept: {
-    name: "kept",
-    say: (s) => `the mask kept ${formatPercent(s.kept)}`,
-    signs: () => ["100 %", "kept"],
-    parts: (s) => [[share(s.kept, 1), "--bar"]],
-  },
-  rank: {
-    name: "rank",
-    say: (s) =>
-      (s.rank ? `rank ${formatNumber(s.rank)} of all` : "rank unknown") +
-      (s.rankm ? ` · ${formatNumber(s.rankm)} of the allowed` : ""),
-    signs: () => ["10,000", "rank 1"],
-    parts: (s) => [
-      [share(log10(s.rank ?? 1e4) + 0.05, 4.05), "--bar"],
-      [share(log10(s.rankm ?? 1) + 0.05, 4.05), "--forced", false, true],
-    ],
-  },
-  time: {
-    name: "time",
-    say: (s) =>
-      s.ms
-        ? `${shades.milliseconds(time(s))}: model ${s.ms.model.toFixed(1)}, mask ` +
-          `${s.ms.mask.toFixed(2)}, advance ${(s.ms.advance ?? 0).toFixed(2)}`
-        : "time unknown",
-    most: (steps) => round(Math.max(1, ...steps.map(time))),
-    signs: (most) => [`${most} ms`, "time"],
-    parts: (s, most) => [
-      [share(time(s), most), "--bar"],
-      [share((s.ms?.mask ?? 0) + (s.ms?.advance ?? 0), most), "--mask"],
-    ],
-  },
-  stack: {
-    name: "stack",
-    say: (s) => `depth ${depth(s)}${depth(s) ? `: ${s.stack.slice(-6).join(" ▸ ")}` : ""}`,
-    most: (steps) => Math.max(4, ...steps.map(depth)),
-    signs: (most) => [`depth ${most}`, "stack"],
-    parts: (s, most) => [[share(depth(s), most), "--bar"]],
-  },
-  needed: {
-    name: "tokens needed",
-    say: (s) =>
-      s.budget
-        ? `${formatNumber(s.budget.left)} tokens left · the shortest end needs ${formatNumber(s.budget.needs)}`
-        : "the text need not end in its budget: switch on “must finish”",
-    most: (steps) => Math.max(4, ...steps.map((s) => s.budget?.left ?? 0)),
-    signs: (most = 0) => [`${formatNumber(most)} left`, "needed"],
-    parts: (s, most) => [
-      [share(s.budget?.left ?? 0, most), "--wash"],
-      [share(s.budget?.needs ?? 0, most), "--bar"],
-    ],
-  },
-  allowed: {
-    name: "allowed",
-    say: (s) => `${formatNumber(s.allowed)} tokens allowed`,
-    signs: () => ["100,000", "allowed"],
-    parts: (s) => [[share(log10(s.allowed) + 0.05, 5.05), "--forced"]],
-  },
-};
+/** The pixels above which a share of the scale ends. */
+const heightOf = (both, part, below) =>
+  below ? LINE + 1 + part * (HIGH - LINE - EDGE) : (both ? LINE : HIGH - 1) * (1 - part) + EDGE * part;
 
 /** A chart in an empty box. `doors.select(index)` is called when a bar is chosen. */
 export function createChart(box, doors) {
-  const axis = el("div", { class: "axis", "aria-hidden": "true" }, el("span"), el("span"));
+  const axis = el("div", { class: "axis", "aria-hidden": "true" });
   const canvas = el("canvas", { height: HIGH }),
+    missing = el("p", { class: "missing", hidden: true }),
     tip = el("div", { class: "tip", hidden: true });
   const frame = el(
     "div",
     { class: "chart", role: "slider", tabindex: "0", "aria-valuemin": "1", "aria-valuemax": "1" },
     canvas,
   );
-  box.replaceChildren(axis, frame, tip);
+  box.replaceChildren(axis, frame, tip, missing);
   let steps = [],
     kind = KINDS.bits,
     selected = -1,
     over = -1,
     pitch = WIDEST,
     asked = false,
+    scale = "",
     widths = [0, 0],
     drawn = /** @type {{ steps: any[], looks: string, count: number } | null} */ (null),
     colours = /** @type {Map<string, string> | null} */ (null);
@@ -142,6 +64,31 @@ export function createChart(box, doors) {
     );
   };
 
+  /** The marks of the scale, and the names of its parts. */
+  function drawScale(most) {
+    const marks = kind.marks(most),
+      shown = `${kind.name} ${most}`;
+    if (scale === shown) return;
+    scale = shown;
+    axis.replaceChildren(
+      ...marks.map(([part, label, below]) =>
+        el("span", { class: "tick", style: `top:${heightOf(kind.both, part, below)}px` }, label),
+      ),
+      ...kind.names.map(([name, colour], index) =>
+        el(
+          "span",
+          { class: "part", style: `color:var(${colour});top:${kind.both ? index * LINE : index * 15}px` },
+          name,
+        ),
+      ),
+    );
+  }
+  /** A thin line at each mark of the scale that is between its ends. */
+  function drawMarks(pen, most) {
+    pen.fillStyle = colours?.get("--line");
+    for (const [part, , below] of kind.marks(most))
+      if (part) pen.fillRect(0, Math.round(heightOf(kind.both, part, below)), widths[0], 1);
+  }
   /** Draw all bars, or only the new ones where nothing else has changed. */
   function draw() {
     asked = false;
@@ -150,19 +97,20 @@ export function createChart(box, doors) {
     const most = kind.most ? kind.most(steps) : 1,
       floor = kind.both ? LINE : HIGH - 1,
       gap = pitch > 12 ? GAP : 1,
-      pen = canvas.getContext("2d");
+      pen = /** @type {any} */ (canvas.getContext("2d"));
     const looks = [kind.name, most, pitch, selected, over].join(" ");
     const added = drawn?.steps === steps && drawn.looks === looks && drawn.count <= steps.length;
     const from = drawn && added ? drawn.count : 0;
     drawn = { steps, looks, count: steps.length };
     if (!colours?.get("--bar")) colours = inks(); // empty before the sheet has loaded
     pen.setTransform(widths[1], 0, 0, widths[1], 0, 0);
-    if (!added) pen.clearRect(0, 0, widths[0], HIGH);
-    const signs = kind.signs(most);
-    if (axis.firstChild.textContent !== signs[0]) {
-      axis.firstChild.textContent = signs[0];
-      axis.lastChild.textContent = signs[1];
+    if (!added) {
+      pen.clearRect(0, 0, widths[0], HIGH);
+      drawMarks(pen, most);
     }
+    drawScale(most);
+    missing.textContent = (steps.length && kind.missing?.(steps)) || "";
+    missing.hidden = !missing.textContent;
     // rounded corners cost a path each, and are invisible on narrow bars
     const bar = (x, y, wide, high, corners) => {
       if (pitch < 12) {
@@ -185,13 +133,16 @@ export function createChart(box, doors) {
         }
       }
       for (const [part, name, below, tick] of kind.parts(steps[index], most)) {
-        const high = Math.max(below ? 0 : 1, part * (below ? HIGH - LINE - 2 : floor - 2));
+        const high = Math.max(below ? 0 : 1, part * (below ? HIGH - LINE - EDGE : floor - EDGE));
         pen.fillStyle = colours.get(name);
         if (tick) pen.fillRect(x, floor - high, wide, 2);
         else if (below) {
           if (part) bar(x, floor + 1, wide, high, [0, 0, 2, 2]);
         } else bar(x, floor - high, wide, high, [2, 2, 0, 0]);
       }
+      const [above, below] = kind.cut?.(steps[index]) ?? [];
+      if (above) pen.clearRect(x, EDGE + BREAK, wide, 3);
+      if (below) pen.clearRect(x, HIGH - EDGE - BREAK, wide, 3);
     }
     pen.fillStyle = colours.get("--line");
     pen.fillRect(0, floor, widths[0], 1);

@@ -160,6 +160,18 @@ def test_colours_and_charts_go_together_and_are_kept(visit: Any) -> None:
         v.page.click("#wb-run .charts [data-key=allowed]")
         v.page.hover("#wb-run .chart", position={"x": 20, "y": 40})
         assert "tokens allowed" in v.page.locator("#wb-run .tip").inner_text()
+        scales = {}
+        for chart in ("bits", "kept", "needed"):
+            v.page.click(f"#wb-run .charts [data-key={chart}]")
+            v.page.wait_for_function(
+                "what => document.querySelector('#wb-run .axis').textContent.includes(what)",
+                arg={"bits": "mask", "kept": "kept", "needed": "left"}[chart],
+            )
+            scales[chart] = v.page.locator("#wb-run .axis .tick").all_inner_texts()
+        assert scales["bits"] == ["8 bits", "4", "0", "4"]
+        assert scales["kept"] == ["100 %", "50", "0"]
+        assert "must finish" in v.page.locator("#wb-run .chartbox .missing").inner_text()
+        v.page.click("#wb-run .charts [data-key=allowed]")
         v.page.focus("#wb-run .chart")
         v.page.keyboard.press("Home")
         v.page.keyboard.press("ArrowRight")
