@@ -5,7 +5,7 @@ import { createLatest } from "./ask.js";
 import { el } from "./dom.js";
 import { glyphs, several } from "./tokens.js";
 
-/** @import { AuditFinding, EngineAudit } from "./wire" */
+/** @import { AuditedEngines, AuditFinding, EngineAudit } from "./wire" */
 
 const SAYS =
   "Compares the masks of xgrammar, llguidance and Outlines, where they are installed, with the exact ones along " +
@@ -104,11 +104,29 @@ function engineOf(audit) {
   );
 }
 
+/** Which engines can be audited, and how the others are installed. @param {AuditedEngines} engines */
+function installation({ installed, missing, install }) {
+  if (!missing.length) return "";
+  const says = installed.length
+    ? `Installed: ${installed.join(", ")}. Not installed: ${missing.join(", ")}. `
+    : `None of ${missing.join(", ")} is installed. `;
+  return el(
+    "p",
+    { class: installed.length ? "about quiet" : "about" },
+    says,
+    "Install them where the page is served from: ",
+    el("code", {}, install),
+    ".",
+  );
+}
+
 export function createAuditCard(card, audits) {
   const latest = createLatest();
-  let of = "";
+  let of = "",
+    engines = /** @type {AuditedEngines | null} */ (null); // null until the list has arrived
 
-  const button = (label) => el("button", { type: "button", class: "start", onclick: run }, label);
+  const button = (label) =>
+    el("button", { type: "button", class: "start", disabled: !engines?.installed.length, onclick: run }, label);
   const show = (note, way, ...parts) =>
     card.replaceChildren(
       el(
@@ -134,7 +152,12 @@ export function createAuditCard(card, audits) {
   /** Before an audit of the current grammar. */
   function reset() {
     latest.drop();
-    show("", button("Audit"), el("p", { class: "about quiet" }, SAYS));
+    show("", button("Audit"), el("p", { class: "about quiet" }, SAYS), engines ? installation(engines) : "");
+  }
+  /** The list of engines has arrived. @param {AuditedEngines} listed */
+  function offer(listed) {
+    engines = listed;
+    reset();
   }
   /** The grammar has changed: the audits are of the earlier one. */
   function changed(key) {
@@ -143,5 +166,5 @@ export function createAuditCard(card, audits) {
   }
 
   reset();
-  return { changed };
+  return { changed, offer };
 }

@@ -536,7 +536,10 @@ export function mountCompare({ element, trigger, props, watch, server }) {
     listing.run(async (ask) => {
       const answer = await ask(server.contender_list, {});
       if (answer.fault) say(answer.fault);
-      else choice.load(answer);
+      else {
+        choice.load(answer);
+        audit.offer(answer.engines);
+      }
       busy();
     });
   const place = new URLSearchParams(location.search);

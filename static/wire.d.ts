@@ -1028,10 +1028,18 @@ export interface CompareLimits {
   in_all: number;
 }
 
-/** All methods. */
+/** The engines that can be audited: those installed, and how the others are installed. */
+export interface AuditedEngines {
+  installed: string[];
+  missing: string[];
+  install: string;
+}
+
+/** All methods, and the engines to audit. */
 export interface Contenders {
   methods: Contender[];
   limits: CompareLimits;
+  engines: AuditedEngines;
 }
 
 /** A small language with a prompt, for a comparison. */

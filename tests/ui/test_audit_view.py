@@ -12,10 +12,11 @@ import pytest
 
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
-from workbench.app.ui import audit_view, wire_cards
+from workbench.app.ui import audit_view, wire_cards, wire_compare
 from workbench.app.ui.admission import AUDIT
-from workbench.app.ui.audit_view import audit_engines
+from workbench.app.ui.audit_view import audit_engines, audited_engines
 from workbench.app.ui.handlers import Handlers
+from workbench.audits.engines import AuditedEngine
 from workbench.audits.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 from workbench.base.errors import EndedError
 from workbench.base.limits import time_budget
@@ -74,6 +75,21 @@ def test_error_no_engine_is_installed(handlers: Handlers, monkeypatch: pytest.Mo
     answer = audit_engines(handlers, SENT)
     assert answer["ok"] is False
     assert answer["why"].startswith("No other engine is installed. To audit some: pip install")
+
+
+@pytest.mark.parametrize("installed", [(), ("xgrammar",)])
+def test_missing_engines_are_named_with_the_command_that_installs_them(
+    monkeypatch: pytest.MonkeyPatch, installed: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(
+        AuditedEngine, "version", lambda engine, folders=(): "1" if engine.name in installed else ""
+    )
+    listed = audited_engines()
+    check(listed, wire_compare.AuditedEngines)
+    assert listed["installed"] == list(installed)
+    assert sorted([*installed, *listed["missing"]]) == ["llguidance", "outlines", "xgrammar"]
+    assert ("xgrammar" in listed["install"]) is not bool(installed)
+    assert listed["install"].endswith("llguidance outlines-core jsonschema")
 
 
 def test_error_of_the_grammar(handlers: Handlers) -> None:

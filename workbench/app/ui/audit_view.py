@@ -21,6 +21,7 @@ from typing import IO, Any
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.requests import TextRequest
 from workbench.app.ui.run_records import Record
+from workbench.audits.engines import AUDITED
 from workbench.base.limits import check_time_budget
 
 #: Seconds after which the completed audits are the answer.
@@ -34,7 +35,20 @@ _AMOUNT = ("--texts", "3", "--seconds", "5", "--shorten", "3", "--patience", "8"
 
 _COMMAND = (sys.executable, "-P", "-m", "workbench", "audit", "-", "--json", *_AMOUNT)
 
-_HINT = "pip install xgrammar llguidance outlines jsonschema, where the page is served from"
+#: What an audit needs besides the engines.
+_JUDGE = "jsonschema"
+
+
+def audited_engines() -> Record:
+    """The engines that can be audited, with the command that installs those that are missing."""
+    installed = [name for name, engine in AUDITED.items() if engine.version()]
+    missing = [engine for name, engine in AUDITED.items() if name not in installed]
+    packages = [engine.distribution.replace("_", "-") for engine in missing]
+    return {
+        "installed": installed,
+        "missing": [engine.name for engine in missing],
+        "install": " ".join(["pip install", *packages, _JUDGE]) if missing else "",
+    }
 
 
 @or_refusal
@@ -46,7 +60,8 @@ def audit_engines(handlers: Handlers, sent: Record) -> Record:
     if audits:
         return {"ok": True, "audits": audits}
     if "none of the engines is installed" in said:
-        return {"ok": False, "why": f"No other engine is installed. To audit some: {_HINT}."}
+        install = audited_engines()["install"]
+        return {"ok": False, "why": f"No other engine is installed. To audit some: {install}."}
     return {"ok": False, "why": said.removeprefix("error: ") or "the audit was not done in time"}
 
 

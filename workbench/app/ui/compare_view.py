@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from workbench.app.ui.audit_view import audited_engines
 from workbench.app.ui.handlers import Handlers, or_refusal
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.requests import (
@@ -110,6 +111,7 @@ def contender_list(_: Handlers, __: Record) -> Record:
             for each in all_contenders().values()
         ],
         "limits": {"prompts": MAX_PROMPTS, "seeds": MAX_SEEDS, "in_all": MAX_TOKENS_IN_ALL},
+        "engines": audited_engines(),
     }
 
 

@@ -26,11 +26,20 @@ class CompareLimits(TypedDict):
     in_all: int
 
 
+class AuditedEngines(TypedDict):
+    """The engines that can be audited: those installed, and how the others are installed."""
+
+    installed: list[str]
+    missing: list[str]
+    install: str
+
+
 class Contenders(TypedDict):
-    """All methods."""
+    """All methods, and the engines to audit."""
 
     methods: list[Contender]
     limits: CompareLimits
+    engines: AuditedEngines
 
 
 class CompareSample(TypedDict):
