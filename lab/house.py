@@ -60,6 +60,11 @@ _PHRASES = tuple(
 )
 _PROSE = {".js", ".html", ".toml", ".md", ".css"}
 
+#: The end of a line that opens a function's body, and what else ends so.
+_JS_FUNCTION = re.compile(r"(?:=>|\)) \{$|\bfunction\b.*\{$")
+_JS_BLOCK = re.compile(r"(?:\} )?(?:if|for|while|switch|else|catch|with)\b")
+_MAX_JS_FUNCTION = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -80,6 +85,8 @@ def figures() -> list[Figure]:
     names = Counter(file.name for file in files.values())
     entries = [entry for entry in _PACKAGE.iterdir() if not entry.name.startswith((".", "__"))]
     hits, lines = _phrases()
+    scripts = sorted((_ROOT / "static").glob("*.js"))
+    long = [length for file in scripts for length, _ in long_js_functions(file)]
     run, explanation = _traces(run_lines, {}), _traces(why, {"token": "7d7d"})
     return [
         Figure("pasted sections", sum(map(_pasted_sections, files.values())), 0),
@@ -88,6 +95,9 @@ def figures() -> list[Figure]:
         Figure("modules in import cycles", sum(map(len, _cycles(files))), 0),
         Figure("repeated file names", sum(n > 1 for f, n in names.items() if f[0] != "_"), 25),
         Figure("modules of over 700 lines", sum(_line_count(f) > 700 for f in files.values()), 0),
+        Figure("lines of JavaScript", sum(map(_line_count, scripts)), 19_100),
+        Figure(f"JavaScript functions of over {_MAX_JS_FUNCTION} lines", len(long), 50),
+        Figure("lines of the longest JavaScript function", max(long, default=0), 633),
         Figure("unclear phrases in 1,000 lines of prose", round(1000 * hits / lines, 1), 3),
         Figure("packages of a run on the page", max(len(one.packages) for one in run), 8),
         Figure("climbs of a run on the page", max(len(one.climbs) for one in run), 1),
@@ -108,6 +118,27 @@ def _pasted_sections(file: Path) -> int:
 
 def _line_count(file: Path) -> int:
     return file.read_text("utf-8").count("\n")
+
+
+def long_js_functions(file: Path) -> list[tuple[int, int]]:
+    """The functions of a script that are too long: their lines, and the first line's number.
+
+    The formatter's indentation shows where a function ends, so that no parser is needed.
+    """
+    lines = file.read_text("utf-8").splitlines()
+    indents = [len(line) - len(line.lstrip()) if line else 1000 for line in lines]
+    functions = []
+    for opened, line in enumerate(lines):
+        if not _JS_FUNCTION.search(line) or _JS_BLOCK.match(line.lstrip()):
+            continue
+        indent = indents[opened]
+        first = opened
+        while lines[first].lstrip().startswith((")", "}")):  # parameters on several lines
+            first = next(n for n in range(first - 1, -1, -1) if indents[n] <= indent)
+        end = next(n for n in range(opened + 1, len(lines)) if indents[n] <= indent)
+        if end - first >= _MAX_JS_FUNCTION:
+            functions.append((end - first + 1, first + 1))
+    return functions
 
 
 def _cycles(files: Mapping[str, Path]) -> list[frozenset[str]]:
