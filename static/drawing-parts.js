@@ -5,6 +5,9 @@ import { createLatest } from "./ask.js";
 import { el, svgEl } from "./dom.js";
 import { entryOf, head, nameShown } from "./machine-shapes.js";
 
+/** @typedef {ReturnType<typeof createLabelField>} LabelField
+    @typedef {ReturnType<typeof createStepper>} Stepper */
+
 const words = (...names) => names.filter(Boolean).join(" ");
 
 /** The sign of the worst problem of a part, with all of their messages. */
