@@ -1,5 +1,7 @@
 """Figures about the code base, each with its limit: ``python -m lab.house``.
 
+With ``--names`` it prints the names without a meaning, by file.
+
 Import cycles count type-only imports; imports inside functions are left out, because they cannot
 fail when a module is loaded. An ``__init__.py`` that has a docstring alone is no module here.
 
@@ -58,6 +60,8 @@ _PHRASES = tuple(
         r"\bat hand\b|\bby hand\b|\bin hand\b|\bat once\b",
     )
 )
+#: Names that do not say what a value is: the noun says it (``request``, ``offset``, ``states``).
+_VAGUE_NAMES = {"found", "one", "at", "here", "made", "place", "known", "left", "own", "sent"}
 _PROSE = {".js", ".html", ".toml", ".md", ".css"}
 
 #: The end of a line that opens a function's body, and what else ends so.
@@ -99,10 +103,11 @@ def figures() -> list[Figure]:
         Figure(f"JavaScript functions of over {_MAX_JS_FUNCTION} lines", len(long), 49),
         Figure("lines of the longest JavaScript function", max(long, default=0), 611),
         Figure("unclear phrases in 1,000 lines of prose", round(1000 * hits / lines, 1), 3),
-        Figure("packages of a run on the page", max(len(one.packages) for one in run), 8),
-        Figure("climbs of a run on the page", max(len(one.climbs) for one in run), 1),
-        Figure("packages of 'why'", max(len(one.packages) for one in explanation), 8),
-        Figure("climbs of 'why'", max(len(one.climbs) for one in explanation), 1),
+        Figure("assignments of vague names", sum(map(len, _vague_names(files).values())), 2_830),
+        Figure("packages of a run on the page", max(len(trace.packages) for trace in run), 8),
+        Figure("climbs of a run on the page", max(len(trace.climbs) for trace in run), 1),
+        Figure("packages of 'why'", max(len(trace.packages) for trace in explanation), 8),
+        Figure("climbs of 'why'", max(len(trace.climbs) for trace in explanation), 1),
     ]
 
 
@@ -150,7 +155,7 @@ def _cycles(files: Mapping[str, Path]) -> list[frozenset[str]]:
             if isinstance(node, ast.ImportFrom) and module in files:
                 inner = {f"{module}.{alias.name}" for alias in node.names}
                 imported[name] |= inner & files.keys() or {str(module)}
-    return [found for found in cyclic_components(imported) if len(found) > 1]
+    return [modules for modules in cyclic_components(imported) if len(modules) > 1]
 
 
 def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
@@ -160,11 +165,31 @@ def _outside_functions(tree: ast.AST) -> Iterator[ast.AST]:
             yield from _outside_functions(node)
 
 
+def _vague_names(files: Mapping[str, Path]) -> dict[str, list[str]]:
+    """Module → each assignment of a vague name in it, parameters and targets of loops included."""
+    return {
+        module: [
+            name for name in _assigned(ast.parse(file.read_text("utf-8"))) if name in _VAGUE_NAMES
+        ]
+        for module, file in files.items()
+    }
+
+
+def _assigned(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+            yield node.name
+
+
 def _phrases() -> tuple[int, int]:
     """The unclear phrases in the prose of the project, and its lines."""
     hits = lines = 0
-    for place in ("workbench", "static", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "app.py"):
-        path = _ROOT / place
+    for entry in ("workbench", "static", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "app.py"):
+        path = _ROOT / entry
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file() and file != Path(__file__).resolve():
                 for line in _prose(file):
@@ -215,16 +240,16 @@ class RequestTrace:
 
     @staticmethod
     def of(
-        handler: Callable[[dict[str, Any]], Iterable[object]], sent: dict[str, Any]
+        handler: Callable[[dict[str, Any]], Iterable[object]], request: dict[str, Any]
     ) -> RequestTrace:
         """The trace of a handler's answer, in all threads that it starts."""
         trace = RequestTrace()
-        for value in (sent, *sent.values()):
+        for value in (request, *request.values()):
             trace._follow(value)
         threading.setprofile(trace._profile)
         sys.setprofile(trace._profile)
         try:
-            deque(handler(sent), maxlen=0)
+            deque(handler(request), maxlen=0)
         finally:
             sys.setprofile(None)
             threading.setprofile(None)
@@ -232,8 +257,8 @@ class RequestTrace:
 
     def _profile(self, frame: FrameType, event: str, value: object) -> None:
         if event == "call":
-            known = _package_of(frame) in _LAYERS and frame.f_code.co_filename != _CACHED
-            if known and any(id(each) in self._followed for each in _arguments(frame)):
+            layered = _package_of(frame) in _LAYERS and frame.f_code.co_filename != _CACHED
+            if layered and any(id(each) in self._followed for each in _arguments(frame)):
                 self._enter(frame)
         elif event == "return" and frame in self._counted:
             if not frame.f_code.co_flags & CO_GENERATOR:
@@ -300,25 +325,34 @@ def _traces(handler: _Handler, given: dict[str, str]) -> list[RequestTrace]:
 def _trace(name: str, handler: _Handler, given: dict[str, str]) -> RequestTrace:
     page = Handlers(ModelRoom(TOY))
     example = page.gallery[name]
-    sent = {"text": example.text, "notation": str(example.notation), "prompt": example.prompt}
-    page.compile(sent)
+    request = {"text": example.text, "notation": str(example.notation), "prompt": example.prompt}
+    page.compile(request)
     for tab in ("characters", "rules"):
-        page.draw({**sent, "tab": tab})
+        page.draw({**request, "tab": tab})
     page.room.model()
     settings = {"run": name, "max_tokens": 12, "temperature": 1, "seed": 1}
-    return RequestTrace.of(partial(handler, page), {**sent, **settings, **given})
+    return RequestTrace.of(partial(handler, page), {**request, **settings, **given})
 
 
 def main() -> None:
     """Print the figures, and which are above their limits; then the exit status is 1."""
+    if sys.argv[1:] == ["--names"]:
+        files = {_module(file): file for file in sorted(_PACKAGE.rglob("*.py"))}
+        counts = ((module, Counter(names)) for module, names in _vague_names(files).items())
+        print(format_table([(f"{n.total()}", m, _counts_text(n)) for m, n in counts if n]))
+        return
     measured = figures()
     rows = [("figure", "value", "limit", "")]
     rows += [
-        (one.name, f"{one.value:,}", f"{one.limit:,}", "" if one.kept else "above")
-        for one in measured
+        (figure.name, f"{figure.value:,}", f"{figure.limit:,}", "" if figure.kept else "above")
+        for figure in measured
     ]
     print(format_table(rows))
     sys.exit(not all(one.kept for one in measured))
+
+
+def _counts_text(names: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in names.most_common())
 
 
 if __name__ == "__main__":
