@@ -73,7 +73,7 @@ def pictures(name: str) -> dict[str, bool]:
         for box in BOXES:
             if machine is Machine.TOKENS:
                 with suppress(WorkbenchError):  # too large to be drawn
-                    shown = picture(one, machine, View(so_far=b"", box=box), own=False)
+                    shown = picture(one, machine, View(so_far=b"", box=box), is_own=False)
                     found[f"{name} {machine} {box}"] = shown["legible"]
                 continue
             made = drawing(one, machine, box)

@@ -95,7 +95,7 @@ def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:
 def test_very_large_regex_is_shown_in_part() -> None:
     compiled = compile_text("(a|b)*a(a|b){20}", Notation.REGEX)
     drawn = compiled.drawn(Machine.CHARACTERS)
-    shown = picture(drawn, Machine.CHARACTERS, View(), own=False)
+    shown = picture(drawn, Machine.CHARACTERS, View(), is_own=False)
     assert shown["partial"]
     assert "too many" in shown["count"]
     assert "too many" in shown["note"]

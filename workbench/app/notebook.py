@@ -279,12 +279,12 @@ def step_html(step: Step) -> str:
     """A step: its numbers, and the likeliest tokens before and after the mask."""
     rows = (
         (
-            _name(one),
-            _bar(one.probability),
-            _bar(one.masked_probability) if one.allowed else "✗ forbidden",
-            "taken" if one.token_id == step.token_id else "",
+            _name(candidate),
+            _bar(candidate.probability),
+            _bar(candidate.masked_probability) if candidate.allowed else "✗ forbidden",
+            "taken" if candidate.token_id == step.token_id else "",
         )
-        for one in step.wanted
+        for candidate in step.wanted
     )
     heads = ("token", "before the mask", "after the mask", "")
     says = "".join(_line(line) for line in _details(step).split("\n")[1:])

@@ -152,7 +152,9 @@ class Compiled:
             return ()
         return self._once(
             "advice",
-            lambda: tuple(Problem.advised(one, grammar.source) for one in tree_advice(grammar)),
+            lambda: tuple(
+                Problem.advised(advice, grammar.source) for advice in tree_advice(grammar)
+            ),
         )
 
     @property
@@ -396,8 +398,8 @@ def _filled(grammar: Grammar, hole: tuple[str, str]) -> Grammar:
             raise
         line, column = error.source.position(error.span.start)
         where = f"the text {'before' if error.source.name == 'prefix' else 'after'} the hole"
-        place = f"line {line}, column {column} of {where}"
-        raise WorkbenchError(f"{error.message} ({place})", error.hint) from None
+        position = f"line {line}, column {column} of {where}"
+        raise WorkbenchError(f"{error.message} ({position})", error.hint) from None
 
 
 class Pipeline:
@@ -544,28 +546,28 @@ def held_bytes(root: object) -> int:
         some = waiting[-_VISITED_AT_ONCE:]
         del waiting[-_VISITED_AT_ONCE:]
         total += sum(map(sys.getsizeof, some))
-        for found in _referred(some):
-            if id(found) in seen:
+        for item in _referred(some):
+            if id(item) in seen:
                 continue
-            seen.add(id(found))
-            if isinstance(found, np.ndarray):
-                whole = _owner(found)
+            seen.add(id(item))
+            if isinstance(item, np.ndarray):
+                whole = _owner(item)
                 arrays[id(whole)] = whole.nbytes
-            elif isinstance(found, Vocabulary | Trie):
-                trie = vars(found).get("trie", found)
+            elif isinstance(item, Vocabulary | Trie):
+                trie = vars(item).get("trie", item)
                 values = list(vars(trie).values())  # another thread may add some
-                arrays_of = (one for one in values if isinstance(one, np.ndarray))
-                shared.update(id(_owner(one)) for one in arrays_of)
-            elif not isinstance(found, _SHARED):
-                waiting.append(found)
+                arrays_of = (array for array in values if isinstance(array, np.ndarray))
+                shared.update(id(_owner(array)) for array in arrays_of)
+            elif not isinstance(item, _SHARED):
+                waiting.append(item)
     return total + sum(size for array, size in arrays.items() if array not in shared)
 
 
 def _referred(some: Iterable[object]) -> list[object]:
     """What objects refer to; a function to its variables, not to its module."""
-    functions = [one for one in some if isinstance(one, FunctionType)]
+    functions = [item for item in some if isinstance(item, FunctionType)]
     cells = [cell for function in functions for cell in function.__closure__ or ()]
-    others = [one for one in some if not isinstance(one, FunctionType)]
+    others = [item for item in some if not isinstance(item, FunctionType)]
     return gc.get_referents(*others, *cells)
 
 

@@ -104,19 +104,21 @@ def audit(
     """
     settings = Settings(texts=texts, seed=seed, seconds=seconds, shorten_seconds=shorten)
     with errors_reported(), TemporaryDirectory() as folder:
-        commands, found = _earlier(earlier or ())
+        commands, results = _earlier(earlier or ())
         files = [_stdin(Path(folder)) if str(path) == "-" else path for path in paths or ()]
-        if not files and not found:
+        if not files and not results:
             raise WorkbenchError("expected a schema or a grammar", "name a file, a folder or -")
         stopped = failed = False
         if files:
             values = instances_of(instances) if instances is not None else ()
-            named = [one for path in files for one in unread(path, notation, start, values, only)]
+            named = [
+                entry for path in files for entry in unread(path, notation, start, values, only)
+            ]
             if not named:
                 raise WorkbenchError(
                     f"no row holds {only!r}", "its id, suite or subset is compared"
                 )
-            if any(one.notation is Notation.JSON_SCHEMA for one in named):
+            if any(entry.notation is Notation.JSON_SCHEMA for entry in named):
                 check_validator()
             folders = engine_folders(site or ())
             chosen = engines_named(engines, folders)
@@ -132,17 +134,17 @@ def audit(
                 "sample": sample,
             }
             audits, stopped, failed = _run(plan, runner_named(jobs, ray), out, record, json)
-            found += audits
+            results += audits
             commands.append(command_of(record, audits) + ("  # stopped" if stopped else ""))
-        if found and not json:
-            typer.echo(report(found), nl=False)
+        if results and not json:
+            typer.echo(report(results), nl=False)
         if page is not None:
             hint = "name a file in a folder that exists"
-            write_file(page, written(found, commands).encode(), hint)
+            write_file(page, written(results, commands).encode(), hint)
     if stopped:
         where = f"in {out}; the same command resumes from it" if out else "above"
         typer.echo(f"stopped: the audits done are {where}", err=True)
-    raise typer.Exit(int(stopped or failed or any(one.claims for one in found)))
+    raise typer.Exit(int(stopped or failed or any(result.claims for result in results)))
 
 
 def _run(
@@ -161,7 +163,7 @@ def _run(
 
     outcomes, stopped = run_tasks(runner, WORK, plan.tasks(), out, settings, show if json else None)
     audits = audits_of(outcomes)
-    if alone and any(one.status is Status.NOT_JUDGED for one in audits):
+    if alone and any(audit.status is Status.NOT_JUDGED for audit in audits):
         plan.auditor(plan.named[0])  # raises the error, with its place
     failures = failures_of(outcomes)
     if failures:

@@ -69,36 +69,36 @@ def strips(ends: Sequence[RunEnded]) -> str:
     traces = [end.trace for end in ends]
     run = ends[0].run
     head = f"{_short(run.prompt)} · seed {run.seed}"
-    place = divergence(traces)
+    offset = divergence(traces)
     label = "they differ after"
-    if place is None:
-        place, label = first_different_token(traces), "one text, different tokens after"
-    if place is None:
+    if offset is None:
+        offset, label = first_different_token(traces), "one text, different tokens after"
+    if offset is None:
         return f"{head}\n  all equal: {_ending(traces[0].text)}"
-    lines = [head, f"  {label} {_ending(traces[0].text[:place])}"]
+    lines = [head, f"  {label} {_ending(traces[0].text[:offset])}"]
     by_tokens: dict[tuple[TokenId, ...], list[RunEnded]] = {}
     for end in ends:
         by_tokens.setdefault(tuple(end.trace.token_ids), []).append(end)
     for alike in by_tokens.values():
         names = ", ".join(end.run.contender.name for end in alike)
-        lines += [f"    {_pieces(alike[0].trace, place)}", f"      {names}"]
+        lines += [f"    {_pieces(alike[0].trace, offset)}", f"      {names}"]
     return "\n".join(lines)
 
 
-def _pieces(trace: Trace, place: int) -> str:
-    """The tokens from the one that contains byte ``place`` on, between bars; ■ is the end."""
-    found, begin, length = [], 0, 0
+def _pieces(trace: Trace, offset: int) -> str:
+    """The tokens from the one that contains byte ``offset`` on, between bars; ■ is the end."""
+    pieces, begin, length = [], 0, 0
     for step in trace.steps:
         begin += len(step.token)
-        if begin <= place and not step.is_end:
+        if begin <= offset and not step.is_end:
             continue
         piece = "■" if step.is_end else visible(step.token)
         length += len(piece) + 1
         if length > _MAX_AFTER:
-            found.append("…")
+            pieces.append("…")
             break
-        found.append(piece)
-    return "|".join(found)
+        pieces.append(piece)
+    return "|".join(pieces)
 
 
 def _ending(text: bytes) -> str:
@@ -199,7 +199,7 @@ def compare(
     )
     if dataset is not None:
         settings = GridSettings(
-            contenders=tuple(one.name for one in contenders),
+            contenders=tuple(contender.name for contender in contenders),
             seeds=tuple(range(seed, seed + seeds)),
             sampling=sampling,
             max_tokens=max_tokens or 128,
@@ -255,14 +255,14 @@ def _check_mode(
 
 
 def _compare_dataset(
-    found: tuple[list[Task], list[Outcome]], settings: GridSettings, out: Path, runner: Runner
+    plan: tuple[list[Task], list[Outcome]], settings: GridSettings, out: Path, runner: Runner
 ) -> NoReturn:
     """Run the tasks of a dataset's rows, and print their summary and what failed."""
-    tasks, bad = found
+    tasks, bad = plan
     if not tasks and not bad:
         raise WorkbenchError("the dataset has no rows")
     outcomes, stopped = run_tasks(runner, WORK, tasks, out, settings.as_record())
-    table = summary_of([one.row for one in outcomes], ("model", "contender"))
+    table = summary_of([outcome.row for outcome in outcomes], ("model", "contender"))
     if table:
         typer.echo(format_table(table))
     failures = failures_of([*bad, *outcomes])

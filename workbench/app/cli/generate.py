@@ -459,8 +459,10 @@ def replay_page(text: str, example: Example | None = None) -> str:
     steps = [record for record in records if record["k"] == "step"]
     end = next((record for record in records if record["k"] == "stop"), None)
     handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
-    sent = {key: about.get(key, "") for key in ("text", "notation", "start", "options", "example")}
-    run = {**sent, **{name: about[name] for name in _RUN if about.get(name) is not None}}
+    fields = {
+        key: about.get(key, "") for key in ("text", "notation", "start", "options", "example")
+    }
+    run = {**fields, **{name: about[name] for name in _RUN if about.get(name) is not None}}
     masks = run_masks(handlers, run, [step.get("id", -1) for step in steps])
     return written(about, steps, end, drawn(handlers, run, taken(steps), masks))
 
@@ -517,11 +519,11 @@ def _about(head: _Record, example: Example | None) -> _Record:
         raise WorkbenchError(
             "the run does not name its grammar", "pass the --example it was made with"
         )
-    known = {
+    settings = {
         "text": example.text,
         "notation": str(example.notation),
         "start": example.start,
         "prompt": example.prompt,
         "example": example.name,
     }
-    return {**title, **recorded, **known, "version": __version__}
+    return {**title, **recorded, **settings, "version": __version__}

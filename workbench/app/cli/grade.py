@@ -55,7 +55,7 @@ class GradedFile:
         """The row of the table; a cell without a value is empty."""
         graded, problem = self.graded, self.graded.problem
         line, column = (problem.position if problem else None) or ("", "")
-        found = graded.counterexample
+        counterexample = graded.counterexample
         return {
             "file": str(self.path),
             "notation": str(self.notation or ""),
@@ -64,9 +64,13 @@ class GradedFile:
             "language_credit": _number(graded.language_share),
             # as a JSON string: white space is seen, and no spreadsheet takes it for a formula
             "counterexample": ""
-            if found is None
-            else json.dumps(found.decode("utf-8", "backslashreplace"), ensure_ascii=False),
-            "gained_or_lost": "" if found is None else "gained" if graded.gained else "lost",
+            if counterexample is None
+            else json.dumps(counterexample.decode("utf-8", "backslashreplace"), ensure_ascii=False),
+            "gained_or_lost": ""
+            if counterexample is None
+            else "gained"
+            if graded.gained
+            else "lost",
             "compared_up_to": "" if graded.bound is None else str(graded.bound),
             "unmet_conditions": "; ".join(graded.unmet),
             "problem": problem.message if problem else "",
@@ -79,8 +83,8 @@ class GradedFile:
         problem = self.graded.problem
         if problem is None:
             return ""
-        place = "".join(f"{number}:" for number in problem.position or ())
-        return f"{self.path}:{place} {problem.message}"
+        position = "".join(f"{number}:" for number in problem.position or ())
+        return f"{self.path}:{position} {problem.message}"
 
 
 def _number(share: float | None) -> str:
@@ -171,7 +175,7 @@ class _Grader:
         notation = Notation.of_file(path.name) or self._notation
         try:
             if notation is None:
-                suffixes = ", ".join(one.suffix for one in Notation)
+                suffixes = ", ".join(notation.suffix for notation in Notation)
                 raise WorkbenchError(
                     f"the notation does not follow from the file's name: expected {suffixes}"
                 )

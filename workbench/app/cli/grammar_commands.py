@@ -64,7 +64,7 @@ def check(
     Exit status 0: all accepted; 1: some rejected; 2: the grammar cannot be used.
     """
     rejected = False
-    for text in texts if texts is not None else (one.rstrip("\n") for one in sys.stdin):
+    for text in texts if texts is not None else (entry.rstrip("\n") for entry in sys.stdin):
         verdict = named.grammar.check(text)
         rejected |= not verdict.accepted
         _print_verdict(text, verdict, named, json=json)
@@ -90,8 +90,10 @@ def _print_verdict(text: str, verdict: Verdict, named: Named, *, json: bool) -> 
         return
     typer.echo(f"  {verdict}")
     source = Source(text, "text")
-    at = len(text) if verdict.offset is None else verdict.offset
-    typer.echo("  " + source.underline(Span(at, min(len(text), at + 1))).replace("\n", "\n  "))
+    offset = len(text) if verdict.offset is None else verdict.offset
+    typer.echo(
+        "  " + source.underline(Span(offset, min(len(text), offset + 1))).replace("\n", "\n  ")
+    )
     if verdict.rules:
         typer.echo(f"  while reading {' ▸ '.join(verdict.rules)}")
 
@@ -110,7 +112,7 @@ def parse(
     0: all accepted; 1: some not; 2: the grammar cannot be used.
     """
     rejected = False
-    for text in texts if texts is not None else (one.rstrip("\n") for one in sys.stdin):
+    for text in texts if texts is not None else (entry.rstrip("\n") for entry in sys.stdin):
         trees = parse_trees(named.grammar, text, LOCAL_LIMITS)
         rejected |= not trees.accepted
         if json:
@@ -142,14 +144,14 @@ def find(
     for path in paths:
         text = read_text(path, "name a text file, or - for stdin")
         source, before = Source(text, str(path)), "" if len(paths) == 1 else f"{path}:"
-        found = 0
+        match_count = 0
         for span in matches_in(named.grammar, text):
-            found += 1
+            match_count += 1
             if not count:
                 _print_match(source, span, before, json=json)
         if count:
-            typer.echo(f"{before}{found}")
-        total += found
+            typer.echo(f"{before}{match_count}")
+        total += match_count
     raise typer.Exit(int(not total))
 
 
@@ -157,8 +159,8 @@ def _print_match(source: Source, span: Span, before: str, *, json: bool) -> None
     row, column = source.position(span.start)
     text = source.text[span.start : span.end]
     if json:
-        place = {"start": span.start, "end": span.end, "line": row, "column": column}
-        line({"file": source.name, **place, "text": text})
+        position = {"start": span.start, "end": span.end, "line": row, "column": column}
+        line({"file": source.name, **position, "text": text})
         return
     typer.echo(f"{before}{row}:{column}:{text}")
 
@@ -188,16 +190,16 @@ def lint(
     """
     grammar = named.grammar
     vocabulary = None if vocab is None else Vocabulary.load(vocab)
-    found = examined(grammar, vocabulary, seconds=seconds)
-    for advice in found.advice:
+    report = examined(grammar, vocabulary, seconds=seconds)
+    for advice in report.advice:
         _print_advice(advice, grammar, json=json)
-    if found.pieces is not None and not json:
+    if report.pieces is not None and not json:
         typer.echo(
-            f"no ambiguity found in texts of up to {found.pieces} pieces; "
+            f"no ambiguity found in texts of up to {report.pieces} pieces; "
             "longer ones were not all tried",
             err=True,
         )
-    raise typer.Exit(int(bool(found.advice)))
+    raise typer.Exit(int(bool(report.advice)))
 
 
 def _print_advice(advice: Advice, grammar: Grammar, *, json: bool) -> None:
@@ -205,8 +207,8 @@ def _print_advice(advice: Advice, grammar: Grammar, *, json: bool) -> None:
         line(problem_record(Problem.advised(advice, grammar.source)))
         return
     row, column = grammar.source.position(advice.span.start)
-    place = f"{grammar.source.name}:{row}:{column}"
-    typer.echo(f"{place}: {advice.severity}: {advice.message} ({advice.kind})")
+    position = f"{grammar.source.name}:{row}:{column}"
+    typer.echo(f"{position}: {advice.severity}: {advice.message} ({advice.kind})")
     typer.echo("  " + grammar.source.underline(advice.span).replace("\n", "\n  "))
     typer.echo(f"  hint: {advice.hint}")
 
@@ -263,11 +265,11 @@ def _read(source: Path | None, notation: str | None, reading: Reading) -> Gramma
         raise WorkbenchError("expected a grammar", "name a file, or one of the options for it")
     if notation is not None and notation not in list(Notation):
         raise WorkbenchError(f"expected one of {', '.join(Notation)}, not {notation!r}")
-    known = Notation.of_file(source.name) if notation is None else Notation(notation)
-    if known is None:
+    source_notation = Notation.of_file(source.name) if notation is None else Notation(notation)
+    if source_notation is None:
         hint = f"pass --from, or name the file {', '.join(n.suffix for n in Notation)}"
         raise WorkbenchError(f"the notation of {source} does not follow from its name", hint)
-    return reading.of_file(source, known)
+    return reading.of_file(source, source_notation)
 
 
 def _wanted(target: Path | None, notation: str | None) -> str:
@@ -277,12 +279,12 @@ def _wanted(target: Path | None, notation: str | None) -> str:
     """
     if notation is not None:
         return notation
-    known = None if target is None else named_by_suffix(target.name)
-    if known is None:
-        ends = ", ".join(dict.fromkeys(one.suffix for one in EXPORTS.values()))
+    target_notation = None if target is None else named_by_suffix(target.name)
+    if target_notation is None:
+        ends = ", ".join(dict.fromkeys(export.suffix for export in EXPORTS.values()))
         hint = f"pass --to, or name a file that ends with {ends}"
         raise WorkbenchError("expected a notation to write", hint)
-    return known
+    return target_notation
 
 
 @takes_grammar
@@ -353,7 +355,7 @@ def _by_next_state(
         )
 
     def is_blank(group: list[TokenId]) -> bool:
-        return not any((vocabulary.tokens[one] or b"end").strip() for one in group)
+        return not any((vocabulary.tokens[token_id] or b"end").strip() for token_id in group)
 
     return sorted(groups.values(), key=lambda group: (is_blank(group), -len(group)))
 
@@ -364,9 +366,11 @@ _MAX_OF_STATE = 8
 
 def _print_groups(groups: list[list[TokenId]], vocabulary: Vocabulary, limit: int) -> None:
     """Print a number of tokens; 0 prints all."""
-    left = limit or sum(map(len, groups))
+    remaining = limit or sum(map(len, groups))
     for number, group in enumerate(groups):
-        count = min(left, len(group), _MAX_OF_STATE if limit and len(groups) > 1 else len(group))
+        count = min(
+            remaining, len(group), _MAX_OF_STATE if limit and len(groups) > 1 else len(group)
+        )
         if not count:
             rest = sum(map(len, groups[number:]))
             typer.echo(f"    … {rest:,} more, to {len(groups) - number:,} other states (--limit 0)")
@@ -378,7 +382,7 @@ def _print_groups(groups: list[list[TokenId]], vocabulary: Vocabulary, limit: in
             typer.echo(
                 f"    … {len(group) - count:,} more to the same state (--limit 0 prints all)"
             )
-        left -= count
+        remaining -= count
 
 
 def _state_after(constraint: TokenMachine, text: bytes) -> State | None:

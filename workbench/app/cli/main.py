@@ -123,7 +123,7 @@ class _TextsCommand(TyperCommand):
             option = getattr(error, "option_name", None)
             if option is None or re.fullmatch(r"--[\w-]+", option):
                 raise
-            text = next((one for one in given if one.startswith(option)), option)
+            text = next((argument for argument in given if argument.startswith(option)), option)
             fail(
                 f"there is no option {option.strip()}\n"
                 f"hint: write -- before a text that begins with -, as in: -- {shlex.quote(text)}"

@@ -298,8 +298,8 @@ def strategy_of(name: str) -> Strategy:
     Raises: WorkbenchError for an unknown name.
     """
     if name not in STRATEGIES:
-        known = "; ".join(f"{one}: {does}" for one, (does, _) in STRATEGIES.items())
-        raise WorkbenchError(f"there is no strategy {name!r}", f"choose one of — {known}")
+        choices = "; ".join(f"{strategy}: {does}" for strategy, (does, _) in STRATEGIES.items())
+        raise WorkbenchError(f"there is no strategy {name!r}", f"choose one of — {choices}")
     return STRATEGIES[name][1]
 
 
@@ -342,8 +342,10 @@ class Named:
 
 #: The option of each notation; ``--regex`` is a pattern, and ``draw --machine`` chooses a picture.
 _FILES = {
-    f"{one}_file" if one in (Notation.REGEX, Notation.MACHINE) else str(one): one
-    for one in Notation
+    f"{notation}_file"
+    if notation in (Notation.REGEX, Notation.MACHINE)
+    else str(notation): notation
+    for notation in Notation
 }
 
 
@@ -379,7 +381,7 @@ class Reading:
     def given(self, names: Sequence[str] = ()) -> str:
         """The options of these names, or of all, that are not the defaults."""
         usual = asdict(Reading())
-        changed = (one for one in names or usual if getattr(self, one) != usual[one])
+        changed = (option for option in names or usual if getattr(self, option) != usual[option])
         return ", ".join(f"--{name}" for name in changed)
 
     def of_file(self, path: Path, notation: Notation) -> Grammar:
@@ -425,8 +427,8 @@ class Reading:
                 text, notation, self.start, limits=LOCAL_LIMITS, name=name, **options
             )
         except SourceError as error:
-            found = diagnose(error, text, notation, self.start, LOCAL_LIMITS, **options)
-            raise GrammarError(found.errors) from error
+            diagnosis = diagnose(error, text, notation, self.start, LOCAL_LIMITS, **options)
+            raise GrammarError(diagnosis.errors) from error
 
 
 def _parameters() -> list[inspect.Parameter]:
@@ -522,8 +524,8 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_options(**given: Any) -> None:  # noqa: ANN401  # the command's parameters
-        options = {one.name: given.pop(one.name) for one in _PARAMETERS}
-        reading = Reading(**{one.name: options.pop(one.name) for one in fields(Reading)})
+        options = {parameter.name: given.pop(parameter.name) for parameter in _PARAMETERS}
+        reading = Reading(**{field.name: options.pop(field.name) for field in fields(Reading)})
         unnamed = optional and all(value is None for value in options.values())
         with errors_reported(json=given.get("json", False)):
             if "reading" in takes:
@@ -532,14 +534,16 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
                 raise WorkbenchError(f"{idle} has no effect without a grammar", "leave it out")
             command(named=None if unnamed else _named(options, reading), **given)
 
-    own = [
-        one.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[one.name])
-        for one in takes.values()
-        if one.name not in ("named", "reading")
+    parameters = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
+        for parameter in takes.values()
+        if parameter.name not in ("named", "reading")
     ]
     # typer reads both
-    with_options.__signature__ = inspect.Signature([*own, *_PARAMETERS])  # type: ignore[attr-defined]
-    with_options.__annotations__ = {one.name: one.annotation for one in (*own, *_PARAMETERS)}
+    with_options.__signature__ = inspect.Signature([*parameters, *_PARAMETERS])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {
+        parameter.name: parameter.annotation for parameter in (*parameters, *_PARAMETERS)
+    }
     return with_options
 
 
@@ -550,9 +554,9 @@ def _named(options: dict[str, Any], reading: Reading) -> Named:
     """
     given = {name: value for name, value in options.items() if value is not None}
     if len(given) != 1:
-        known = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+        flags = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise WorkbenchError(
-            f"expected one grammar, not {len(given)}", f"name it with one of {known}"
+            f"expected one grammar, not {len(given)}", f"name it with one of {flags}"
         )
     ((name, value),) = given.items()
     if name == "regex":

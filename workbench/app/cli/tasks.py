@@ -68,9 +68,9 @@ def run_tasks(
     from workbench.tasks.runners import run_missing
 
     results = None if out is None else ResultsFile(out, tasks, settings, work)
-    found = {} if results is None else {one.key: one for one in results.ordered()}
+    outcomes = {} if results is None else {outcome.key: outcome for outcome in results.ordered()}
     if each:
-        for outcome in found.values():
+        for outcome in outcomes.values():
             each(outcome)
     stopped = False
     running = (
@@ -79,18 +79,20 @@ def run_tasks(
         else run_missing(runner, work, tasks, results)
     )
     failed = 0
-    with tqdm(total=len(tasks), initial=len(found), unit="task", disable=None) as bar:
+    with tqdm(total=len(tasks), initial=len(outcomes), unit="task", disable=None) as bar:
         try:
             for outcome in running:
-                bar.update(outcome.key not in found)  # a batch may repeat tasks that have a result
-                found[outcome.key] = outcome
+                bar.update(
+                    outcome.key not in outcomes
+                )  # a batch may repeat tasks that have a result
+                outcomes[outcome.key] = outcome
                 failed += outcome.status == "failed"
                 if each:
                     each(outcome)
                 bar.set_postfix_str(f"{failed} failed" if failed else "", refresh=False)
         except KeyboardInterrupt:
             stopped = True
-    return [found[task.key] for task in tasks if task.key in found], stopped
+    return [outcomes[task.key] for task in tasks if task.key in outcomes], stopped
 
 
 def results(
@@ -142,10 +144,10 @@ def results(
             typer.echo(format_table(table, "markdown" if markdown else "text"))
         _print_failures(rows)
         if settings:
-            said = (
+            facts = (
                 f"{name} {value}" for name, value in settings.items() if value not in ("", None)
             )
-            typer.echo("\n" + ", ".join(said))
+            typer.echo("\n" + ", ".join(facts))
 
 
 def _print_failures(rows: Sequence[Record]) -> None:

@@ -23,21 +23,21 @@ def characters(world: World, given: Given, *, text: str = "") -> Film:
     dfa, graph = world.dfa, draw_dfa(world.dfa, name_of(world))
     read = given if isinstance(given, str) else text
     frames = [_reading_frame(graph, dfa, dfa.initial, read, 0, "The machine starts in state 0.")]
-    here = dfa.initial
-    for place, character in enumerate(read):
-        there = dfa.run(character.encode(), here)
-        if there == DEAD:
-            say = f"No edge for {visible(character)} leaves state {here}: the text is rejected."
-            frames.append(_reading_frame(graph, dfa, None, read, place, say))
+    state = dfa.initial
+    for position, character in enumerate(read):
+        target = dfa.run(character.encode(), state)
+        if target == DEAD:
+            say = f"No edge for {visible(character)} leaves state {state}: the text is rejected."
+            frames.append(_reading_frame(graph, dfa, None, read, position, say))
             return Film((graph,), tuple(frames), "text", opens_at(given))
-        say = f"It reads {visible(character)} and goes from state {here} to state {there}."
-        frames.append(_reading_frame(graph, dfa, there, read, place + 1, say, here))
-        here = there
+        say = f"It reads {visible(character)} and goes from state {state} to state {target}."
+        frames.append(_reading_frame(graph, dfa, target, read, position + 1, say, state))
+        state = target
     if read:
-        final = dfa.is_final(here)
+        final = dfa.is_final(state)
         ends = "a final state: the text is accepted" if final else "which is not final: rejected"
         frames.append(
-            _reading_frame(graph, dfa, here, read, len(read), f"It ends in state {here}, {ends}.")
+            _reading_frame(graph, dfa, state, read, len(read), f"It ends in state {state}, {ends}.")
         )
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
@@ -57,7 +57,7 @@ def _reading_frame(
     dfa: Dfa,
     state: int | None,
     text: str,
-    place: int,
+    position: int,
     say: str,
     came: int | None = None,
 ) -> Frame:
@@ -65,37 +65,39 @@ def _reading_frame(
     arcs = () if came is None else arcs_between(graph, (str(came),), lit)
     good = (
         None
-        if state is not None and place < len(text)
+        if state is not None and position < len(text)
         else state is not None and dfa.is_final(state)
     )
-    return Frame(say, (View(lit, arcs),), reading(text, place), good=good if text else None)
+    return Frame(say, (View(lit, arcs),), reading(text, position), good=good if text else None)
 
 
-def reading(text: str, place: int) -> tuple[Row, ...]:
-    """The text as a row, of which the character before ``place`` was just read; none if empty."""
+def reading(text: str, position: int) -> tuple[Row, ...]:
+    """The text as a row; the character before ``position`` was just read. None if it is empty."""
     if not text:
         return ()
     chips = tuple(map(visible, text))
-    return (Row("reads", chips, place - 1, next=place if place < len(text) else -1),)
+    return (Row("reads", chips, position - 1, next=position if position < len(text) else -1),)
 
 
 def nondeterministic(world: World, given: Given, *, text: str = "") -> Film:
     """Thompson's automaton reading a text: all states it can be in."""
     nfa, graph = world.nfa, draw_nfa(world.nfa, name_of(world))
     read = given if isinstance(given, str) else text
-    here = closure(nfa, {nfa.initial})
-    frames = [_states_frame(graph, nfa, here, read, 0, "It may start in {}, ε-edges cost nothing.")]
-    for place, character in enumerate(read):
-        there = here
+    states = closure(nfa, {nfa.initial})
+    frames = [
+        _states_frame(graph, nfa, states, read, 0, "It may start in {}, ε-edges cost nothing.")
+    ]
+    for position, character in enumerate(read):
+        after = states
         for byte in character.encode():
-            there = closure(nfa, moved(nfa, there, byte))
-        if not there:
+            after = closure(nfa, moved(nfa, after, byte))
+        if not after:
             say = f"None of these states has an edge for {visible(character)}: rejected."
-            frames.append(_states_frame(graph, nfa, there, read, place, say))
+            frames.append(_states_frame(graph, nfa, after, read, position, say))
             break
-        say = f"After {visible(read[: place + 1])} it may be in {{}}."
-        frames.append(_states_frame(graph, nfa, there, read, place + 1, say, here))
-        here = there
+        say = f"After {visible(read[: position + 1])} it may be in {{}}."
+        frames.append(_states_frame(graph, nfa, after, read, position + 1, say, states))
+        states = after
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
@@ -104,26 +106,28 @@ def _states_frame(
     nfa: Nfa,
     states: frozenset[int],
     text: str,
-    place: int,
+    position: int,
     say: str,
     came: frozenset[int] = frozenset(),
 ) -> Frame:
     lit = tuple(str(s) for s in sorted(states))
     arcs = arcs_between(graph, tuple(str(s) for s in came), lit)
     arcs = tuple(a for a in arcs if "epsilon" not in graph.edges[a].kinds)
-    good = bool(states & nfa.finals) if text and (place == len(text) or not states) else None
-    return Frame(say.format(set_name(states)), (View(lit, arcs),), reading(text, place), good=good)
+    good = bool(states & nfa.finals) if text and (position == len(text) or not states) else None
+    return Frame(
+        say.format(set_name(states)), (View(lit, arcs),), reading(text, position), good=good
+    )
 
 
 def closure(nfa: Nfa, states: set[int]) -> frozenset[int]:
     """The ε-closure of some states."""
-    found, waiting = set(states), list(states)
+    reached, waiting = set(states), list(states)
     while waiting:
         for target in nfa.epsilons[waiting.pop()]:
-            if target not in found:
-                found.add(target)
+            if target not in reached:
+                reached.add(target)
                 waiting.append(target)
-    return frozenset(found)
+    return frozenset(reached)
 
 
 def moved(nfa: Nfa, states: frozenset[int], byte: int) -> set[int]:

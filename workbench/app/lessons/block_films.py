@@ -42,16 +42,16 @@ def _logits(world: World, distributions: Distributions) -> npt.NDArray[np.float6
     Raises: LessonError for unknown tokens, and numbers that do not add up to 1.
     """
     ids = _ids(world)
-    found = np.zeros((len(distributions), len(world.vocabulary)))
+    probabilities = np.zeros((len(distributions), len(world.vocabulary)))
     for position, row in enumerate(distributions):
         if unknown := set(row) - set(ids):
             raise LessonError(f"expected tokens of the step, not {sorted(unknown)}")
         if not math.isclose(math.fsum(row.values()), 1, abs_tol=1e-9):
             raise LessonError(f"expected probabilities that add up to 1 at position {position + 1}")
         for name, probability in row.items():
-            found[position, ids[name]] = probability
+            probabilities[position, ids[name]] = probability
     with np.errstate(divide="ignore"):
-        logits: npt.NDArray[np.float64] = np.log(found)
+        logits: npt.NDArray[np.float64] = np.log(probabilities)
     return logits
 
 
@@ -95,63 +95,63 @@ class _Trellis:
         ]
         #: For each edge the position, its ends and its likeliest token.
         self.steps: list[tuple[int, Place, Place, TokenId]] = [
-            (position, here, there, token_id)
+            (position, source, target, token_id)
             for position, (before, after) in enumerate(pairwise(self.layers))
-            for there in after
-            for here in before
-            if (token_id := self._token(position, here, there)) is not None
+            for target in after
+            for source in before
+            if (token_id := self._token(position, source, target)) is not None
         ]
         #: The edges of the likeliest ways.
         self.kept = {
             number
-            for number, (position, here, there, _) in enumerate(self.steps)
-            if self.block.layers[position][there].before == here
+            for number, (position, source, target, _) in enumerate(self.steps)
+            if self.block.layers[position][target].before == source
         }
         self.graph = self._graph()
 
-    def _token(self, position: int, here: Place, there: Place) -> TokenId | None:
+    def _token(self, position: int, source: Place, target: Place) -> TokenId | None:
         """The likeliest token from one place to another, None if no token leads there."""
         constraint, ends = self.world.constraint, self.world.vocabulary.ends
         row = self.rows[position]
         ids = [
             token_id
-            for token_id in ([*ends] if here.ended else constraint.mask(here.state))
+            for token_id in ([*ends] if source.ended else constraint.mask(source.state))
             if row[token_id] > 0
-            and there
-            == (ENDED if token_id in ends else Place(constraint.advance(here.state, token_id)))
+            and target
+            == (ENDED if token_id in ends else Place(constraint.advance(source.state, token_id)))
         ]
         return max(ids, key=lambda token_id: float(row[token_id]), default=None)
 
-    def name(self, position: int, place: Place) -> str:
+    def name(self, position: int, node: Place) -> str:
         """The id of a node."""
-        return f"{position}-{self.shown(place)}"
+        return f"{position}-{self.shown(node)}"
 
     @staticmethod
-    def shown(place: Place) -> str:
-        return "end" if place.ended else str(place.state)
+    def shown(node: Place) -> str:
+        return "end" if node.ended else str(node.state)
 
     def _graph(self) -> Graph:
         constraint, last = self.world.constraint, len(self.layers) - 1
         nodes = []
         for position, layer in enumerate(self.layers):
-            for place, probability in layer.items():
-                ends = position == last and (place.ended or constraint.is_final(place.state))
+            for node, probability in layer.items():
+                ends = position == last and (node.ended or constraint.is_final(node.state))
                 number = _number(probability)
                 nodes.append(
                     Node(
-                        self.name(position, place),
-                        f"{self.shown(place)}: {number}" if position else self.shown(place),
+                        self.name(position, node),
+                        f"{self.shown(node)}: {number}" if position else self.shown(node),
                         ("initial",) * (position == 0) + ("final",) * ends,
-                        f"state {self.shown(place)} after {position} tokens, {number}",
+                        f"state {self.shown(node)} after {position} tokens, {number}",
                     )
                 )
         edges = tuple(
             Edge(
-                self.name(position, here),
-                self.name(position + 1, there),
+                self.name(position, source),
+                self.name(position + 1, target),
                 (f"{self.world.shown(token)} {_number(self.rows[position][token])}",),
             )
-            for position, here, there, token in self.steps
+            for position, source, target, token in self.steps
         )
         return Graph("the trellis: states after each position", tuple(nodes), edges)
 
@@ -162,31 +162,31 @@ class _Trellis:
         say = "Before the first token there is one state, and its probability is 1."
         frames = [Frame(say, (View((start,), (), frozenset(nodes), frozenset()),), self._alone())]
         for position, layer in enumerate(self.layers[1:]):
-            for place in layer:
-                into = [n for n, s in enumerate(self.steps) if s[0] == position and s[2] == place]
-                nodes.add(self.name(position + 1, place))
+            for node in layer:
+                into = [n for n, s in enumerate(self.steps) if s[0] == position and s[2] == node]
+                nodes.add(self.name(position + 1, node))
                 view = View(
-                    (self.name(position + 1, place),),
+                    (self.name(position + 1, node),),
                     tuple(sorted(self.kept.intersection(into))),
                     frozenset(nodes),
                     frozenset(edges.union(into)),
                 )
                 edges |= self.kept.intersection(into)
-                frames.append(Frame(self._words(position, place, into), (view,), self._alone()))
+                frames.append(Frame(self._words(position, node, into), (view,), self._alone()))
         return [*frames, self._ending(nodes, edges)]
 
-    def _words(self, position: int, place: Place, into: Sequence[int]) -> str:
+    def _words(self, position: int, node: Place, into: Sequence[int]) -> str:
         """The products of the ways to a place, the likeliest first."""
         ways = []
         for number in sorted(into, key=lambda number: number not in self.kept):
-            _, here, _, token = self.steps[number]
-            before, step = self.layers[position][here], float(self.rows[position][token])
+            _, source, _, token = self.steps[number]
+            before, step = self.layers[position][source], float(self.rows[position][token])
             ways.append(
-                f"from {self.shown(here)} with {self.world.shown(token)}"
+                f"from {self.shown(source)} with {self.world.shown(token)}"
                 f" {_number(before)} × {_number(step)} = {_number(before * step)}"
             )
         kept = "" if len(ways) == 1 else ". The first is larger and stays"
-        return f"Position {position + 1}, state {self.shown(place)}: {'; '.join(ways)}{kept}."
+        return f"Position {position + 1}, state {self.shown(node)}: {'; '.join(ways)}{kept}."
 
     def _alone(self) -> tuple[Row, ...]:
         """The rows of all frames but the last: the likeliest tokens, and the block to be found."""
@@ -196,14 +196,14 @@ class _Trellis:
 
     def _ending(self, nodes: set[str], edges: set[int]) -> Frame:
         """The likeliest way from the likeliest final place back to the beginning."""
-        place = likeliest_end(self.world.constraint, self.block.layers[-1], finish=True)
-        assert place is not None, "the block was found"
-        lit, arcs = [self.name(len(self.layers) - 1, place)], list[int]()
+        node = likeliest_end(self.world.constraint, self.block.layers[-1], finish=True)
+        assert node is not None, "the block was found"
+        lit, arcs = [self.name(len(self.layers) - 1, node)], list[int]()
         for position in range(len(self.layers) - 2, -1, -1):
-            before = self.block.layers[position][place].before
-            arcs.append(self.steps.index((position, before, place, self.block.token_ids[position])))
-            place = before
-            lit.append(self.name(position, place))
+            before = self.block.layers[position][node].before
+            arcs.append(self.steps.index((position, before, node, self.block.token_ids[position])))
+            node = before
+            lit.append(self.name(position, node))
         shown = tuple(self.world.shown(token_id) for token_id in self.block.token_ids)
         probability = _number(math.exp(self.block.logprob))
         say = (
@@ -216,8 +216,8 @@ class _Trellis:
 
 def trellis(world: World, given: Given, *, distributions: Distributions) -> Film:
     """Viterbi's algorithm on the machine of the world, for one distribution each position."""
-    made = _Trellis(world, distributions)
-    return Film((made.graph,), tuple(made.frames()))
+    trellis = _Trellis(world, distributions)
+    return Film((trellis.graph,), tuple(trellis.frames()))
 
 
 def positions(world: World, *, distributions: Distributions) -> Table:
@@ -255,13 +255,13 @@ def hole_rules(world: World) -> Table:
 
 def _mixture(world: World, texts: Sequence[Mapping[str, object]]) -> MixtureModel:
     """The block model that knows some texts: ``{ tokens = ["[", "1"], weight = 0.5 }``."""
-    known: dict[tuple[TokenId, ...], float] = {}
-    for one in texts:
-        tokens, weight = one.get("tokens"), one.get("weight")
+    weights: dict[tuple[TokenId, ...], float] = {}
+    for entry in texts:
+        tokens, weight = entry.get("tokens"), entry.get("weight")
         if not isinstance(tokens, list) or not isinstance(weight, int | float):
             raise LessonError("expected texts with tokens and a weight")
-        known[tuple(world.vocabulary.ids(*map(token_bytes, tokens)))] = float(weight)
-    return MixtureModel(world.vocabulary, known, noise=0.0)
+        weights[tuple(world.vocabulary.ids(*map(token_bytes, tokens)))] = float(weight)
+    return MixtureModel(world.vocabulary, weights, noise=0.0)
 
 
 def passes(

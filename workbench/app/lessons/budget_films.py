@@ -43,10 +43,10 @@ def fewest(world: World, *, after: str = "") -> float:
     """
     constraint = world.constraint
     state = constraint.step_bytes(constraint.initial, token_bytes(after))
-    found = FAR if state is None else constraint.token_distances().distance(state)
-    if found >= FAR:
+    distance = FAR if state is None else constraint.token_distances().distance(state)
+    if distance >= FAR:
         raise LessonError(f"expected the beginning of an accepted text, not {after!r}")
-    return found + 1
+    return distance + 1
 
 
 def _graph(world: World) -> Graph:
@@ -67,21 +67,21 @@ def _graph(world: World) -> Graph:
 
 def distances(world: World, given: Given) -> Film:
     """The breadth-first search backwards: the states of each distance, nearest first."""
-    graph, found = _graph(world), world.constraint.token_distances()
+    graph, distances = _graph(world), world.constraint.token_distances()
     by_distance: dict[int, list[str]] = {}
     for node in graph.nodes:
-        by_distance.setdefault(found.distance(int(node.id)), []).append(node.id)
+        by_distance.setdefault(distances.distance(int(node.id)), []).append(node.id)
     frames, nearer = [], tuple[str, ...]()
     for distance in sorted(by_distance):
-        here = tuple(by_distance[distance])
-        arcs = arcs_between(graph, here, nearer)
+        nodes = tuple(by_distance[distance])
+        arcs = arcs_between(graph, nodes, nearer)
         say = (
             f"{_tokens(distance + 1)}: a token leads to a state that needs {distance}."
             if distance
             else "1 token: in a final state the end token alone ends the text."
         )
-        frames.append(Frame(say, (View(here, arcs),)))
-        nearer = here
+        frames.append(Frame(say, (View(nodes, arcs),)))
+        nearer = nodes
     return Film((graph,), tuple(frames))
 
 
@@ -94,15 +94,15 @@ def within_budget(world: World, given: Given, *, budget: int, tokens: tuple[str,
         film = stack_films.over_tokens(world, given, tokens=tokens, drawn="rules")
     within = WithinBudget(world.constraint, budget)
     state, frames = within.initial, list[Frame]()
-    for place, frame in enumerate(film.frames):
-        if place:
-            token_id = film.taken[place - 1]
+    for position, frame in enumerate(film.frames):
+        if position:
+            token_id = film.taken[position - 1]
             if frame.good or not _is_allowed(within, state, token_id):
                 frames.append(frame if frame.good else _budget_refused(world, frames[-1], token_id))
                 break
             state = within.advance(state, token_id)
-        left, needs = _tokens(state.left), _tokens(within.fewest(state))
-        row = Row("budget", (f"{left} left", f"{needs} needed"), 1)
+        remaining, needs = _tokens(state.left), _tokens(within.fewest(state))
+        row = Row("budget", (f"{remaining} left", f"{needs} needed"), 1)
         chosen = _budget_choices(world, within, state, frame.choices)
         frames.append(replace(frame, rows=(*frame.rows, row), choices=chosen))
     return replace(film, frames=tuple(frames))
@@ -125,24 +125,25 @@ def _budget_choices(
 
 
 def _too_late(world: World, state: BudgetState, token_id: int) -> str:
-    there = world.constraint.advance(state.inner, token_id)
-    needs = world.constraint.token_distances().distance(there) + 1
+    target = world.constraint.advance(state.inner, token_id)
+    needs = world.constraint.token_distances().distance(target) + 1
     return f"{_tokens(needs)} would be needed after it, and {_tokens(state.left - 1)} would be left"
 
 
 def needed_after(world: World, *, after: Sequence[str]) -> Table:
     """For each text the fewest tokens to the end, and those needed after each next token."""
     constraint, rows = world.constraint, []
-    found = constraint.token_distances()
+    distances = constraint.token_distances()
     ids = [i for i, token in enumerate(world.vocabulary.tokens) if token is not None]
     for text in after:
         state = constraint.step_bytes(constraint.initial, token_bytes(text))
         assert state is not None, "the lesson's texts begin accepted ones"
         mask = constraint.mask(state)
         cells = [
-            str(found.distance(constraint.advance(state, i)) + 1) if i in mask else "✗" for i in ids
+            str(distances.distance(constraint.advance(state, i)) + 1) if i in mask else "✗"
+            for i in ids
         ]
-        rows.append((visible(text) or "(nothing)", str(found.distance(state) + 1), *cells))
+        rows.append((visible(text) or "(nothing)", str(distances.distance(state) + 1), *cells))
     heads = ("read", "needed", *(f"after {world.shown(i)}" for i in ids))
     return Table("Tokens to the end, the end token included", heads, tuple(rows))
 

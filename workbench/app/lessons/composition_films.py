@@ -5,6 +5,7 @@ Source: Koo et al. 2024, §2.2 and Algorithm 2; Riley, Allauzen & Jansche 2009.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -72,14 +73,14 @@ def algorithm_1(world: World, given: Given) -> Film:
     rest = list(enumerate(machine.edges))
     for token in world.words:
         count = len(token.decode("utf-8", "surrogateescape"))
-        own, rest = rest[:count], rest[count:]
-        for number, edge in own:
+        cycle, rest = rest[:count], rest[count:]
+        for number, edge in cycle:
             nodes.add(str(edge.target))
             edges.add(number)
         frames.append(
             Frame(
-                _cycle_words(token, [edge for _, edge in own]),
-                (_so_far(nodes, edges, tuple(number for number, _ in own)),),
+                _cycle_words(token, [edge for _, edge in cycle]),
+                (_so_far(nodes, edges, tuple(number for number, _ in cycle)),),
                 (Row("token", (visible(token),), 0),),
             )
         )
@@ -143,19 +144,20 @@ class Joined:
 def compose_steps(dfa: Dfa, machine: Fst) -> Iterator[tuple[Pair, list[Joined]]]:
     """The composition with its worklist: every accessible pair, with its leaving edges."""
     start = (dfa.initial, machine.initial)
-    known, waiting = {start}, [start]
-    for pair in waiting:  # a worklist: extended below
-        found = []
+    visited, waiting = {start}, deque([start])
+    while waiting:
+        pair = waiting.popleft()
+        edges = []
         for number, edge in enumerate(machine.edges):
             if edge.source != pair[1] or edge.writes is None:
                 continue
             if (state := dfa.run(edge.writes, pair[0])) == DEAD:
                 continue
-            found.append(Joined(pair, (state, edge.target), edge.reads, edge.writes, number))
-        yield pair, found
-        for joined in found:
-            if joined.target not in known:
-                known.add(joined.target)
+            edges.append(Joined(pair, (state, edge.target), edge.reads, edge.writes, number))
+        yield pair, edges
+        for joined in edges:
+            if joined.target not in visited:
+                visited.add(joined.target)
                 waiting.append(joined.target)
 
 
@@ -179,7 +181,7 @@ def composition_film(dfa: Dfa, vocabulary: Vocabulary, name: str, note: str = ""
     """
     machine = merged_detokenizer(token for token in vocabulary.tokens if token is not None)
     steps = list(compose_steps(dfa, machine))
-    joined = [one for _, found in steps for one in found]
+    joined = [edge for _, edges in steps for edge in edges]
     order = [pair for pair, _ in steps]
     graphs = (
         draw_dfa(dfa, f"A: {name} over characters"),
@@ -189,9 +191,9 @@ def composition_film(dfa: Dfa, vocabulary: Vocabulary, name: str, note: str = ""
     )
     found_so_far = _Composition(graphs[0], {order[0]}, [order[0]])
     frames = [found_so_far.frame(f"{note} {_START}".strip(), order[0], [])]
-    for pair, found in steps:
-        found_so_far.follow(found)
-        frames.append(found_so_far.frame(_pair_words(pair, found, dfa, machine), pair, found))
+    for pair, edges in steps:
+        found_so_far.follow(edges)
+        frames.append(found_so_far.frame(_pair_words(pair, edges, dfa, machine), pair, edges))
     alive = alive_pairs(dfa, joined)
     dead = frozenset(_pair_id(p) for p in order if p not in alive)
     words = "Every pair leads to an accepted text." if not dead else _dead_words(order, alive)
@@ -267,21 +269,21 @@ class _Composition:
     edges: int = 0
     arcs: tuple[int, ...] = field(default=())
 
-    def follow(self, found: list[Joined]) -> None:
+    def follow(self, edges: list[Joined]) -> None:
         """Take the first pair off the worklist, and add the pairs found from it."""
-        new = [j.target for j in found if j.target not in self.shown]
+        new = [j.target for j in edges if j.target not in self.shown]
         self.waiting = [*self.waiting[1:], *dict.fromkeys(new)]
         self.shown.update(new)
-        self.arcs = tuple(range(self.edges, self.edges + len(found)))
-        self.edges += len(found)
+        self.arcs = tuple(range(self.edges, self.edges + len(edges)))
+        self.edges += len(edges)
 
-    def frame(self, say: str, pair: Pair, found: list[Joined]) -> Frame:
+    def frame(self, say: str, pair: Pair, edges: list[Joined]) -> Frame:
         """A frame: both machines at a pair, the edges both can take, the pairs found so far."""
-        here = (str(pair[0]),)
-        ends = tuple(str(j.target[0]) for j in found)
+        source = (str(pair[0]),)
+        ends = tuple(str(j.target[0]) for j in edges)
         views = (
-            View(here, arcs_between(self.automaton, here, ends)),
-            View((str(pair[1]),), tuple(j.edge for j in found)),
+            View(source, arcs_between(self.automaton, source, ends)),
+            View((str(pair[1]),), tuple(j.edge for j in edges)),
             View(
                 (_pair_id(pair),),
                 self.arcs,
@@ -327,13 +329,13 @@ def _pair_graph(dfa: Dfa, machine: Fst, order: list[Pair], joined: list[Joined])
     return Graph("pairs", nodes, edges)
 
 
-def _pair_words(pair: Pair, found: list[Joined], dfa: Dfa, machine: Fst) -> str:
+def _pair_words(pair: Pair, edges: list[Joined], dfa: Dfa, machine: Fst) -> str:
     offered = [edge.writes or b"" for edge in machine.edges if edge.source == pair[1]]
-    refused = sorted({visible(c) for c in offered} - {visible(j.character) for j in found})
+    refused = sorted({visible(c) for c in offered} - {visible(j.character) for j in edges})
     moves = [
         f"over {visible(j.character)} to {_pair_name(j.target)}"
         + ("" if j.reads is None else f", reading {visible(j.reads)}")
-        for j in found
+        for j in edges
     ]
     words = (
         f"{_pair_name(pair)} goes " + "; ".join(moves) if moves else f"{_pair_name(pair)} is stuck"
@@ -359,8 +361,9 @@ def best_path(machine: Fst, symbols: Sequence[bytes]) -> tuple[list[FstEdge], bo
     """
     best: tuple[int, list[FstEdge]] = (0, [])
     seen = {(machine.initial, 0)}
-    waiting: list[tuple[int, int, list[FstEdge]]] = [(machine.initial, 0, [])]
-    for state, read, path in waiting:  # a worklist: extended below, shorter paths first
+    waiting: deque[tuple[int, int, list[FstEdge]]] = deque([(machine.initial, 0, [])])
+    while waiting:
+        state, read, path = waiting.popleft()
         if read == len(symbols) and state in machine.finals:
             return path, True
         if read > best[0]:
@@ -386,8 +389,8 @@ def transducer(world: World, given: Given, *, figure: str, text: str = "") -> Fi
     read = given if isinstance(given, str) else text
     path, accepted = best_path(machine, [character.encode() for character in read])
     frames = [_frame(machine, graph, read, [], "The machine starts; nothing is written.")]
-    for place, edge in enumerate(path, start=1):
-        frames.append(_frame(machine, graph, read, path[:place], _words(edge)))
+    for length, edge in enumerate(path, start=1):
+        frames.append(_frame(machine, graph, read, path[:length], _words(edge)))
     if read:
         written = b"".join(edge.writes or b"" for edge in path)
         say = (
@@ -455,18 +458,18 @@ def detokenize(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
             every,
         )
     ]
-    for place in range(1, len(ids) + 1):
-        before, _ = best_path(machine, read[: place - 1])
-        path, _ = best_path(machine, read[:place])
+    for count in range(1, len(ids) + 1):
+        before, _ = best_path(machine, read[: count - 1])
+        path, _ = best_path(machine, read[:count])
         new = path[len(before) :]
         written = tuple(visible(edge.writes) for edge in path if edge.writes)
         silent = "".join(visible(edge.writes) for edge in new[:-1] if edge.writes)
         last = visible(new[-1].writes or b"")
         first = f"writes {silent} without reading, then " if silent else ""
-        token = world.shown(ids[place - 1])
+        token = world.shown(ids[count - 1])
         say = f"It {first}reads {token}, writes {last}, and is at the root again."
         arcs = tuple(a for edge in new for a in _view(machine, graph, [edge]).arcs)
-        rows = (taken_row(world, ids, place), Row("writes", written, len(written) - 1))
+        rows = (taken_row(world, ids, count), Row("writes", written, len(written) - 1))
         frames.append(Frame(say, (View((str(machine.initial),), arcs),), rows, every))
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
@@ -491,17 +494,17 @@ class Machine:
     @property
     def sequences(self) -> int | None:
         """The number of accepted sequences; None if it has a cycle."""
-        known: dict[int, int | None] = {}
+        memo: dict[int, int | None] = {}
 
         def count(state: int, above: frozenset[int]) -> int | None:
             if state in above:
                 return None
-            if state not in known:
+            if state not in memo:
                 below = [count(t, above | {state}) for t in self.edges[state].values()]
                 counts = [n for n in below if n is not None]
                 ends = len(counts) == len(below)
-                known[state] = (state in self.finals) + sum(counts) if ends else None
-            return known[state]
+                memo[state] = (state in self.finals) + sum(counts) if ends else None
+            return memo[state]
 
         return count(0, frozenset())
 
@@ -515,20 +518,21 @@ def machine_of(world: World, spec: MethodSpec) -> Machine:
     numbers = {constraint.initial: 0}
     edges: list[dict[TokenId, int]] = []
     finals = set[int]()
-    waiting = [constraint.initial]
-    for place, state in enumerate(waiting):  # a worklist: extended below
+    waiting = deque([constraint.initial])
+    while waiting:
+        state, number = waiting.popleft(), len(edges)
         row = {}
         for token_id in map(int, constraint.mask(state).ids):
             if token_id == world.vocabulary.end:
-                finals.add(place)
+                finals.add(number)
                 continue
-            there = constraint.advance(state, token_id)
-            if there not in numbers:
-                numbers[there] = len(numbers)
-                waiting.append(there)
-            row[token_id] = numbers[there]
+            target = constraint.advance(state, token_id)
+            if target not in numbers:
+                numbers[target] = len(numbers)
+                waiting.append(target)
+            row[token_id] = numbers[target]
         edges.append(row)
-        if len(waiting) > _MAX_STATES:
+        if len(numbers) > _MAX_STATES:
             raise LessonError(f"expected a machine of at most {_MAX_STATES} states in a lesson")
     return Machine(tuple(edges), frozenset(finals))
 
@@ -537,15 +541,15 @@ def machines(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """The size of each method's machine, and its number of choices."""
     rows = []
     for spec in methods:
-        made = machine_of(world, spec)
-        count = made.sequences
+        machine = machine_of(world, spec)
+        count = machine.sequences
         rows.append(
             (
                 name_of(spec),
-                str(len(made.edges)),
-                str(sum(map(len, made.edges))),
+                str(len(machine.edges)),
+                str(sum(map(len, machine.edges))),
                 "unlimited" if count is None else f"{count:,}",
-                str(made.single),
+                str(machine.single),
             )
         )
     heads = ("method", "states", "edges", "sequences", "states with one choice")

@@ -10,6 +10,7 @@ those that read bytes which are no characters.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -96,13 +97,13 @@ class CharacterNfa:
     def closure(self, states: Iterable[int]) -> States:
         """The ε-closure of some states."""
         waiting = list(states)
-        found = set(waiting)
+        reached = set(waiting)
         while waiting:
             for target in self.epsilons.get(waiting.pop(), ()):
-                if target not in found:
-                    found.add(target)
+                if target not in reached:
+                    reached.add(target)
                     waiting.append(target)
-        return frozenset(found)
+        return frozenset(reached)
 
     def moved(self, states: Iterable[int], character: int) -> set[int]:
         """The states reached by edges with this character."""
@@ -230,15 +231,16 @@ def subset_steps(nfa: CharacterNfa) -> Iterator[Found]:
     """
     alphabet = nfa.alphabet
     start = nfa.closure(nfa.initials)
-    known, waiting = {start}, [start]
-    for source in waiting:  # a worklist: extended below
+    visited, waiting = {start}, deque([start])
+    while waiting:
+        source = waiting.popleft()
         for letters in alphabet:
             target = nfa.closure(nfa.moved(source, letters[0][0]))
             if not target:
                 continue
-            yield Found(source, letters, target, target not in known)
-            if target not in known:
-                known.add(target)
+            yield Found(source, letters, target, target not in visited)
+            if target not in visited:
+                visited.add(target)
                 waiting.append(target)
 
 
@@ -273,14 +275,14 @@ def subsets(world: World, given: Given) -> Film:
 
 def subset_film(nfa: CharacterNfa) -> Film:
     """A nondeterministic automaton, and below it the deterministic one, built set by set."""
-    found, is_whole = _first_steps(nfa)
-    steps = merged(found)
+    first_steps, is_whole = _first_steps(nfa)
+    steps = merged(first_steps)
     start = nfa.closure(nfa.initials)
     making = _Subsets(nfa, start, steps)
     frames = [making.frame(_first_words(nfa, start), start)]
-    for place, step in enumerate(steps):
-        making.follow(step, place)
-        frames.append(making.frame(_subset_words(nfa, step), step.target, step.source, place))
+    for number, step in enumerate(steps):
+        making.follow(step, number)
+        frames.append(making.frame(_subset_words(nfa, step), step.target, step.source, number))
     frames.append(making.ending() if is_whole else making.frame(_STOPPED, None))
     return Film((nfa.graph, making.below), tuple(frames))
 
@@ -293,8 +295,8 @@ def _first_words(nfa: CharacterNfa, start: States) -> str:
 
 def _subset_words(nfa: CharacterNfa, step: Found) -> str:
     new = "a new set, so a new state" if step.is_new else "this set is already there"
-    one = step.letters[0][0] == step.letters[-1][1]
-    what = "the letter" if one else "every character of"
+    is_single = step.letters[0][0] == step.letters[-1][1]
+    what = "the letter" if is_single else "every character of"
     return (
         f"From {nfa.shown(step.source)} {what} {character_label(step.letters)} leads to"
         f" {nfa.shown(step.target)}: {new}."
@@ -338,10 +340,10 @@ class _Subsets:
         )
         return Graph("sets of states", nodes, edges)
 
-    def follow(self, step: Found, place: int) -> None:
+    def follow(self, step: Found, number: int) -> None:
         while self.waiting[0] != step.source:
             self.waiting = self.waiting[1:]
-        self.edges.add(place)
+        self.edges.add(number)
         if step.target not in self.shown:
             self.shown.add(step.target)
             self.waiting.append(step.target)
@@ -349,18 +351,18 @@ class _Subsets:
     def frame(
         self,
         say: str,
-        here: States | None,
+        leading: States | None,
         source: States = frozenset(),
         arc: int | None = None,
         dead: frozenset[str] = frozenset(),
     ) -> Frame:
         above = self.nfa.graph
-        lit = tuple(str(s) for s in sorted(here or ()))
+        lit = tuple(str(s) for s in sorted(leading or ()))
         arcs = arcs_between(above, tuple(str(s) for s in source), lit)
         arcs = tuple(a for a in arcs if "epsilon" not in above.edges[a].kinds)
         nodes = frozenset(self.number[states] for states in self.shown)
         below = View(
-            () if here is None else (self.number[here],),
+            () if leading is None else (self.number[leading],),
             () if arc is None else (arc,),
             nodes,
             frozenset(self.edges),
@@ -415,8 +417,8 @@ class Partitions:
         #: For each state the target of every class of characters, or ``DEAD``.
         self.targets = {state: [DEAD] * len(self.alphabet) for state in machine.states}
         for source, letters, target in machine.edges:
-            for column, one in enumerate(self.alphabet):
-                if contains(letters, one[0][0]):
+            for column, ranges in enumerate(self.alphabet):
+                if contains(letters, ranges[0][0]):
                     self.targets[source][column] = target
 
     @property
@@ -448,17 +450,17 @@ class Partitions:
             inside = [piece for piece in after if piece <= block]
             if len(inside) < 2:
                 continue
-            one, other = min(inside[0]), min(inside[1])
+            first, other = min(inside[0]), min(inside[1])
             for column, letters in enumerate(self.alphabet):
-                if block_of[self.targets[one][column]] == block_of[self.targets[other][column]]:
+                if block_of[self.targets[first][column]] == block_of[self.targets[other][column]]:
                     continue
                 label = character_label(letters)
-                if DEAD in (self.targets[one][column], self.targets[other][column]):
-                    if self.targets[one][column] == DEAD:
-                        one, other = other, one
-                    read = f"state {one} reads {label} and state {other} does not"
+                if DEAD in (self.targets[first][column], self.targets[other][column]):
+                    if self.targets[first][column] == DEAD:
+                        first, other = other, first
+                    read = f"state {first} reads {label} and state {other} does not"
                     return f"{read}, so they are separated"
-                apart = f"states {one} and {other} into different blocks"
+                apart = f"states {first} and {other} into different blocks"
                 return f"{label} leads {apart}, so they are separated"
         raise AssertionError("every round splits a block")
 

@@ -95,9 +95,9 @@ class Positions:
             case Alternate(options):
                 ends = [self._ends(option) for option in options]
                 return Ends(
-                    any(one.empty for one in ends),
-                    tuple(p for one in ends for p in one.first),
-                    tuple(p for one in ends for p in one.last),
+                    any(part.empty for part in ends),
+                    tuple(p for part in ends for p in part.first),
+                    tuple(p for part in ends for p in part.last),
                 )
             case Repeat():
                 return self._repeated(*simple_repeat(regex))
@@ -126,8 +126,8 @@ class Positions:
 
     def _joined(self, left: Ends, right: Ends) -> Ends:
         for position in left.last:
-            known = self.follow.setdefault(position, [])
-            known += [one for one in right.first if one not in known]
+            followers = self.follow.setdefault(position, [])
+            followers += [follower for follower in right.first if follower not in followers]
         return Ends(
             left.empty and right.empty,
             (*left.first, *right.first) if left.empty else left.first,
@@ -139,10 +139,10 @@ class Positions:
             return Ends(True, (), ())
         ends = Ends(True, (), ())
         for copy in range(max(1, low) if high is None else high):
-            one = self._ends(part)
+            copy_ends = self._ends(part)
             if high is None and copy == max(1, low) - 1:
-                self._joined(one, one)  # the last copy repeats
-            ends = self._joined(ends, one if copy < low else replace(one, empty=True))
+                self._joined(copy_ends, copy_ends)  # the last copy repeats
+            ends = self._joined(ends, copy_ends if copy < low else replace(copy_ends, empty=True))
         return ends
 
 
@@ -274,7 +274,7 @@ def _labelled_graph(edges: Labelled) -> Graph:
         )
         for state in states
     )
-    made = tuple(
+    graph_edges = tuple(
         Edge(
             _state_id(source),
             _state_id(target),
@@ -284,7 +284,7 @@ def _labelled_graph(edges: Labelled) -> Graph:
         )
         for (source, target), regex in edges.items()
     )
-    return Graph("edges with regexes", nodes, made)
+    return Graph("edges with regexes", nodes, graph_edges)
 
 
 def _without(state: int, before: Labelled) -> str:
@@ -329,8 +329,8 @@ def _chosen_frame(
         f"State {state} is next, because the regexes grow least without it:"
         f" {count_of(entering, 'edge')} in, {count_of(leaving, 'edge')} out{around}."
     )
-    left = sorted({s for ends in edges for s in ends} - {BEFORE, AFTER})
-    row = Row("states left", tuple(map(str, left)), left.index(state))
+    remaining = sorted({s for ends in edges for s in ends} - {BEFORE, AFTER})
+    row = Row("states left", tuple(map(str, remaining)), remaining.index(state))
     return Frame(say, (View((str(state),), arcs),), (row,), only=only)
 
 

@@ -66,16 +66,16 @@ def judged(world: World, methods: Sequence[MethodSpec]) -> ExactComparison:
     Raises: WorkbenchError as ``exact_comparison``, and that of a method that does not apply.
     """
     contenders = tuple(map(contender, methods))
-    found = exact_comparison(world.model, "", world.grammar, contenders, ended=True)
-    for error in found.failed.values():
+    comparison = exact_comparison(world.model, "", world.grammar, contenders, ended=True)
+    for error in comparison.failed.values():
         raise error
-    return found
+    return comparison
 
 
 def share_of(world: World, spec: MethodSpec | None, text: str) -> float:
     """The probability of a text under a method, or the model's own among valid texts."""
-    found = judged(world, () if spec is None else (spec,))
-    whose = found.own if spec is None else found.methods[name_of(spec)]
+    comparison = judged(world, () if spec is None else (spec,))
+    whose = comparison.own if spec is None else comparison.methods[name_of(spec)]
     return whose.probability.get(text.encode(), 0.0)
 
 
@@ -110,14 +110,14 @@ def invasive(world: World, *, methods: Sequence[MethodSpec]) -> Table:
     """
     rows = []
     for spec in methods:
-        found = search_spellings(world.constraint, constrained(world, spec))
-        if found.forbidden is None:
-            result = "none" if found.complete else f"none among {found.pairs:,} places"
+        search = search_spellings(world.constraint, constrained(world, spec))
+        if search.forbidden is None:
+            result = "none" if search.complete else f"none among {search.pairs:,} places"
             rows.append((name_of(spec), "✓", result, ""))
             continue
-        ids = (*found.forbidden.before, found.forbidden.token_id, *(found.forbidden.after or ()))
+        ids = (*search.forbidden.before, search.forbidden.token_id, *(search.forbidden.after or ()))
         spelling = "  ".join(world.shown(i) for i in ids if i != world.vocabulary.end)
-        rows.append((name_of(spec), "✗", spelling, world.shown(found.forbidden.token_id)))
+        rows.append((name_of(spec), "✗", spelling, world.shown(search.forbidden.token_id)))
     heads = ("method", "minimally invasive", "counterexample", "forbidden there")
     return Table("Is every tokenization of every valid text allowed?", heads, tuple(rows))
 
@@ -157,13 +157,13 @@ def writable(world: World, *, by: MethodSpec, options: Sequence[Sequence[str]]) 
     constraint = constrained(world, by)
     sequences = [ids_of(world, tokens) for tokens in options]
     failing = [forbidden_at(constraint, (*ids, *_end(world))) for ids in sequences]
-    right = {i for i, place in enumerate(failing) if place is None}
+    right = {i for i, position in enumerate(failing) if position is None}
 
     def why(number: int) -> str:
-        place = failing[number]
-        assert place is not None, "it is wrong"
+        position = failing[number]
+        assert position is not None, "it is wrong"
         ids = (*sequences[number], *_end(world))
-        return f"{world.shown(ids[place])}, token {place + 1}, is forbidden"
+        return f"{world.shown(ids[position])}, token {position + 1}, is forbidden"
 
     shown = tuple("  ".join(world.shown(i) for i in ids) for ids in sequences)
     return options_question(shown, right, why)
@@ -200,7 +200,7 @@ def turns_of(world: World, text: str) -> Iterator[Turn]:
             for i, token in enumerate(world.vocabulary.tokens)
             if token is not None and rest.startswith(token)
         ]
-        likely = tuple(sorted(fitting, key=lambda one: (-one[1], one[0])))
+        likely = tuple(sorted(fitting, key=lambda pair: (-pair[1], pair[0])))
         yield Turn(rest, likely, token_id, chances[token_id])
         context.append(token_id)
         rest = rest[len(world.vocabulary.tokens[token_id] or b"") :]

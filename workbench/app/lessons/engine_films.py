@@ -8,6 +8,7 @@ Sources: Dong et al. 2024 (XGrammar); llguidance; Park et al. 2025 (GreatGramma)
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -84,13 +85,13 @@ def _taking(
     """A film in which the reader takes tokens that a constraint allows."""
     ids, state, came, so_far = taken(world, given, tokens), constraint.initial, None, b""
     say, frames = "Nothing is read.", list[Frame]()
-    for place in range(len(ids) + 1):
-        made, every = show(state, came, so_far), _choices(world, constraint, state, so_far)
-        rows = (taken_row(world, ids, place), *made.rows)
-        frames.append(Frame(say, made.views, rows, every, only=made.only))
-        if place == len(ids):
+    for position in range(len(ids) + 1):
+        content, every = show(state, came, so_far), _choices(world, constraint, state, so_far)
+        rows = (taken_row(world, ids, position), *content.rows)
+        frames.append(Frame(say, content.views, rows, every, only=content.only))
+        if position == len(ids):
             break
-        token_id, token = ids[place], world.vocabulary.tokens[ids[place]]
+        token_id, token = ids[position], world.vocabulary.tokens[ids[position]]
         if token_id not in constraint.mask(state):
             why = every[token_id].why
             frames.append(
@@ -135,16 +136,16 @@ def state_after(world: World, constraint: Constraint, after: Sequence[str]) -> S
 
 def mask_cache(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The cache entry of each position, and the tokens that the stack decides."""
-    made = engine_of(world, AdaptiveCacheConstraint, "xgrammar")
+    constraint = engine_of(world, AdaptiveCacheConstraint, "xgrammar")
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
-        positions = made.positions(state)
+        positions = constraint.positions(state)
         lit = tuple(map(str, positions))
-        entries = [made.entry(position) for position in positions]
+        entries = [constraint.entry(position) for position in positions]
         accepted = {i for entry in entries for i in entry.accepted.tolist()}
-        mask = made.mask(state)
+        mask = constraint.mask(state)
         decided = tuple(
-            f"{world.shown(i)} {'✓' if i in mask else '✗'}" for i in made.undecided(state)
+            f"{world.shown(i)} {'✓' if i in mask else '✗'}" for i in constraint.undecided(state)
         )
         stored = tuple(
             f"state {position}: {entry.storage}, {entry.bytes} bytes"
@@ -157,16 +158,16 @@ def mask_cache(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
         )
         return Shown((View(lit),), rows)
 
-    graph = draw_network(made.network, "push-down automaton")
-    return _taking(world, given, tokens, made, (graph,), show)
+    graph = draw_network(constraint.network, "push-down automaton")
+    return _taking(world, given, tokens, constraint, (graph,), show)
 
 
 def cache(world: World) -> Table:
     """The cache: one entry for each position."""
-    made = engine_of(world, AdaptiveCacheConstraint, "xgrammar")
+    constraint = engine_of(world, AdaptiveCacheConstraint, "xgrammar")
     rows = []
-    for position in range(len(made.network)):
-        entry = made.entry(position)
+    for position in range(len(constraint.network)):
+        entry = constraint.entry(position)
         cells = (entry.accepted, entry.dependent)
         accepted, decided = ("  ".join(_chips(world, ids.tolist())) for ids in cells)
         stored = f"{entry.storage}, {entry.bytes} bytes"
@@ -182,11 +183,11 @@ def cache(world: World) -> Table:
 def _derived(regex: str) -> tuple[Graph, tuple[Regex, ...]]:
     """The automaton of all derivatives of a regex, and these in the order of its nodes."""
     begin = plain(parse_regex(Source(regex, "lesson")))
-    found: dict[Regex, int] = {begin: 0}
+    numbers: dict[Regex, int] = {begin: 0}
     read: dict[tuple[int, int], list[int]] = {}
     for source, code, target in derivatives(begin):
-        number = found.setdefault(target, len(found))
-        read.setdefault((found[source], number), []).append(code)
+        number = numbers.setdefault(target, len(numbers))
+        read.setdefault((numbers[source], number), []).append(code)
     nodes = tuple(
         Node(
             str(number),
@@ -194,19 +195,19 @@ def _derived(regex: str) -> tuple[Graph, tuple[Regex, ...]]:
             ("initial",) * (number == 0) + ("final",) * is_nullable(rest),
             f"still to be read: {shown(rest)}",
         )
-        for rest, number in found.items()
+        for rest, number in numbers.items()
     )
     letters = {ranges[0][0]: ranges for ranges in classes(begin)}
     edges = tuple(
         Edge(str(s), str(t), (character_label(normalized(r for c in codes for r in letters[c])),))
         for (s, t), codes in read.items()
     )
-    return Graph(f"derivatives of {regex}", nodes, edges), tuple(found)
+    return Graph(f"derivatives of {regex}", nodes, edges), tuple(numbers)
 
 
-def _states(made: LexemeConstraint, lexeme: int, regex: Regex) -> Mapping[int, Regex]:
+def _states(constraint: LexemeConstraint, lexeme: int, regex: Regex) -> Mapping[int, Regex]:
     """For each state of a lexeme's automaton a derivative with the same texts."""
-    machine = made.machines[lexeme]
+    machine = constraint.machines[lexeme]
     states = {regex: machine.initial}
     for source, code, target in derivatives(regex):
         states[target] = machine.run(chr(code).encode(), states[source])
@@ -223,24 +224,32 @@ def lexer_and_rows(
     tokens: tuple[str, ...] = (),
 ) -> Film:
     """The derivatives of a lexeme, the Earley row, and the tokens that a slice answers."""
-    made = engine_of(world, LexemeConstraint, "llguidance", slices=slices)
+    constraint = engine_of(world, LexemeConstraint, "llguidance", slices=slices)
     graph, rests = _derived(regex)
-    number = made.lexemes.index(lexeme)
-    states = _states(made, number, rests[0])
+    number = constraint.lexemes.index(lexeme)
+    states = _states(constraint, number, rests[0])
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
-        row, lexing = made.row(state), made.lexing(state)
-        lit = tuple(str(rests.index(states[at])) for which, at in lexing if which == number)
-        begun = bool(state[1])
+        row, lexing = constraint.row(state), constraint.lexing(state)
+        lit = tuple(
+            str(rests.index(states[lexer_state]))
+            for which, lexer_state in lexing
+            if which == number
+        )
+        begun, complete = bool(state[1]), constraint.complete(lexing)
         names = tuple(
-            f"{_plain_name(made.lexemes[which])}{' ✓' if which in made.complete(lexing) else ''}"
+            _plain_name(constraint.lexemes[which]) + (" ✓" if which in complete else "")
             for which, _ in sorted(lexing)
         )
         kernel = sorted(item for item in row.items if item[1] or not row.number)
-        items = tuple(_item(made, item) for item in kernel)
-        one = made.fitting(state)
-        at_once = () if one is None else [i for i, inside in enumerate(one.tokens) if inside]
-        seen, parsed = made.walked(state)
+        items = tuple(_item(constraint, item) for item in kernel)
+        token_slice = constraint.fitting(state)
+        at_once = (
+            ()
+            if token_slice is None
+            else [i for i, inside in enumerate(token_slice.tokens) if inside]
+        )
+        seen, parsed = constraint.walked(state)
         rows = (
             Row("in a lexeme" if begun else "may begin", names),
             Row(f"row {row.number}", items),
@@ -249,7 +258,7 @@ def lexer_and_rows(
         )
         return Shown((View(lit),), rows)
 
-    return _taking(world, given, tokens, made, (graph,), show)
+    return _taking(world, given, tokens, constraint, (graph,), show)
 
 
 def _plain_name(name: str) -> str:
@@ -258,94 +267,96 @@ def _plain_name(name: str) -> str:
     return name[1:-1] if quoted else name
 
 
-def _item(made: LexemeConstraint, item: Item) -> str:
+def _item(constraint: LexemeConstraint, item: Item) -> str:
     """An Earley item as a dotted rule and the row in which it began."""
     rule, read, begun = item
-    left, symbols = made.parser.rules[rule]
+    left_side, symbols = constraint.parser.rules[rule]
     names = [
-        _plain_name(made.lexemes[symbol]) if symbol >= 0 else made.parser.names[-1 - symbol]
+        _plain_name(constraint.lexemes[symbol])
+        if symbol >= 0
+        else constraint.parser.names[-1 - symbol]
         for symbol in symbols
     ]
     names.insert(read, "•")
-    return f"{made.parser.names[-1 - left]} → {' '.join(names)}, {begun}"
+    return f"{constraint.parser.names[-1 - left_side]} → {' '.join(names)}, {begun}"
 
 
 # -- GreatGramma -------------------------------------------------------------------------------
 
 
-def terminals_shown(made: TerminalConstraint) -> tuple[str, ...]:
+def terminals_shown(constraint: TerminalConstraint) -> tuple[str, ...]:
     """The terminals as the grammar writes them."""
-    return tuple(_plain_name(terminal.name) for terminal in made.scanner.terminals)
+    return tuple(_plain_name(terminal.name) for terminal in constraint.scanner.terminals)
 
 
-def _place(made: TerminalConstraint, at: State) -> str:
+def _place(constraint: TerminalConstraint, state: State) -> str:
     """A state of the lexer in words."""
-    if at == BETWEEN:
+    if state == BETWEEN:
         return "between terminals"
-    owner = int(made.scanner.owner[at])
-    return f"inside {terminals_shown(made)[owner]}, state {at}"
+    owner = int(constraint.scanner.owner[state])
+    return f"inside {terminals_shown(constraint)[owner]}, state {state}"
 
 
 def spanner(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The sequences of terminals from each lexer state, decided by the parser's state."""
-    made = engine_of(world, GreatGrammaConstraint, "greatgramma")
-    places = (BETWEEN, *made.scanner.inside)
-    graphs = tuple(_sequences(world, made, at) for at in places)
+    constraint = engine_of(world, GreatGrammaConstraint, "greatgramma")
+    places = (BETWEEN, *constraint.scanner.inside)
+    graphs = tuple(_sequences(world, constraint, state) for state in places)
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
-        at, stack = min(made.places(state))
-        tree, entry = made.trees.get(at), made.entry(at, stack[-1])
+        lexer_state, stack = min(constraint.places(state))
+        tree, entry = constraint.trees.get(lexer_state), constraint.entry(lexer_state, stack[-1])
         assert tree is not None, "a lexer state of a reading has a tree"
-        good = set(made.nodes(at, stack))
+        good = set(constraint.nodes(lexer_state, stack))
         never = set(range(len(tree))) - set(entry.always) - set(entry.depends)
-        names = {node: _sequence(made, tree.path(node)) for node in range(len(tree))}
+        names = {node: _sequence(constraint, tree.path(node)) for node in range(len(tree))}
         depends = tuple(f"{names[n]} {'✓' if n in good else '✗'}" for n in entry.depends)
         rows = (
             Row("always", tuple(names[n] for n in entry.always) or ("∅",)),
             Row("stack decides", depends or ("∅",)),
         )
         view = View(tuple(f"{n}" for n in sorted(good)), dead=frozenset(f"{n}" for n in never))
-        return Shown((view,), rows, places.index(at))
+        return Shown((view,), rows, places.index(lexer_state))
 
-    return _taking(world, given, tokens, made, graphs, show)
+    return _taking(world, given, tokens, constraint, graphs, show)
 
 
-def _sequence(made: TerminalConstraint, path: Iterable[int]) -> str:
-    names = terminals_shown(made)
+def _sequence(constraint: TerminalConstraint, path: Iterable[int]) -> str:
+    names = terminals_shown(constraint)
     return " ".join(names[terminal] for terminal in path)
 
 
-def _sequences(world: World, made: GreatGrammaConstraint, at: State) -> Graph:
+def _sequences(world: World, constraint: GreatGrammaConstraint, state: State) -> Graph:
     """A tree of sequences: each node a terminal, with the tokens that end there."""
-    tree, names = made.trees.get(at), terminals_shown(made)
+    tree, names = constraint.trees.get(state), terminals_shown(constraint)
     assert tree is not None, "a lexer state that continues has a tree"
-    nodes = [Node("root", _place(made, at), ("initial",), _place(made, at))]
+    nodes = [Node("root", _place(constraint, state), ("initial",), _place(constraint, state))]
     edges = []
     for node, above in enumerate(tree.parent.tolist()):
-        listed = "  ".join(_chips(world, made.tokens_of(at, [node]).tolist()))
+        listed = "  ".join(_chips(world, constraint.tokens_of(state, [node]).tolist()))
         name = names[int(tree.terminal[node])]
         label = name if listed == "∅" else f"{name}: {listed}"
-        nodes.append(Node(str(node), label, ("call",), f"{_sequence(made, tree.path(node))}"))
+        nodes.append(Node(str(node), label, ("call",), f"{_sequence(constraint, tree.path(node))}"))
         edges.append(Edge("root" if above < 0 else str(above), str(node)))
-    return Graph(f"sequences {_place(made, at)}", tuple(nodes), tuple(edges))
+    return Graph(f"sequences {_place(constraint, state)}", tuple(nodes), tuple(edges))
 
 
 def spanner_table(world: World, *, after: Sequence[str] = ()) -> Table:
     """The rows of the token spanner table for the lexer state after some tokens."""
-    made = engine_of(world, GreatGrammaConstraint, "greatgramma")
+    constraint = engine_of(world, GreatGrammaConstraint, "greatgramma")
     rows = []
-    for at, stack in sorted(made.places(state_after(world, made, after))):
-        tree, entry = made.trees.get(at), made.entry(at, stack[-1])
-        good = set(made.nodes(at, stack))
+    for lexer_state, stack in sorted(constraint.places(state_after(world, constraint, after))):
+        tree, entry = constraint.trees.get(lexer_state), constraint.entry(lexer_state, stack[-1])
+        good = set(constraint.nodes(lexer_state, stack))
         for node in range(0 if tree is None else len(tree)):
             assert tree is not None
-            ids = made.tokens_of(at, [node]).tolist()
+            ids = constraint.tokens_of(lexer_state, [node]).tolist()
             by = "always" if node in entry.always else "never"
             if node in entry.depends:
                 by = f"the stack: {'✓' if node in good else '✗'}"
             if ids:
                 listed = "  ".join(_chips(world, ids))
-                rows.append((_sequence(made, tree.path(node)), listed, by))
+                rows.append((_sequence(constraint, tree.path(node)), listed, by))
     heads = ("sequence of terminals", "tokens", "accepted")
     return Table(f"The token spanner table {_after(after)}", heads, tuple(rows))
 
@@ -359,60 +370,64 @@ def _after(after: Sequence[str]) -> str:
 
 def store(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The accept sequences and their rows of the store; wrong tokens are named."""
-    made = engine_of(world, SynCodeConstraint, "syncode")
-    names, ids = terminals_shown(made), range(len(world.vocabulary))
+    constraint = engine_of(world, SynCodeConstraint, "syncode")
+    names, ids = terminals_shown(constraint), range(len(world.vocabulary))
     graphs = tuple(
         draw_dfa(terminal.dfa, f"DFA of {name}")
-        for terminal, name in zip(made.scanner.terminals, names, strict=True)
+        for terminal, name in zip(constraint.scanner.terminals, names, strict=True)
     )
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
-        keys = made.sequences(state)
+        keys = constraint.sequences(state)
         rows = [
             Row(
-                _accepting(made, at, second),
-                _chips(world, (i for i in ids if made.store.allows(at, second, i))),
+                _accepting(constraint, lexer_state, second),
+                _chips(world, (i for i in ids if constraint.store.allows(lexer_state, second, i))),
             )
-            for at, second in keys
+            for lexer_state, second in keys
         ]
         right = world.constraint.step_bytes(world.constraint.initial, so_far)
         if right is not None:
-            rows.append(Row("allowed wrongly", _chips(world, _wrong(world, made, state, right))))
+            rows.append(
+                Row("allowed wrongly", _chips(world, _wrong(world, constraint, state, right)))
+            )
         if not keys:  # after a token that was allowed wrongly: the automaton before it
             assert came is not None, "the beginning has accept sequences"
-            last = made.sequences(came[0])[0][0]
-            return Shown((View(),), tuple(rows), int(made.scanner.owner[last]))
-        at = keys[0][0]
-        owner = int(made.scanner.owner[at])
-        here = at - made.scanner_state(owner, 0)
-        return Shown((View((str(here),)),), tuple(rows), owner)
+            last = constraint.sequences(came[0])[0][0]
+            return Shown((View(),), tuple(rows), int(constraint.scanner.owner[last]))
+        lexer_state = keys[0][0]
+        owner = int(constraint.scanner.owner[lexer_state])
+        local_state = lexer_state - constraint.scanner_state(owner, 0)
+        return Shown((View((str(local_state),)),), tuple(rows), owner)
 
-    return _taking(world, given, tokens, made, graphs, show)
+    return _taking(world, given, tokens, constraint, graphs, show)
 
 
-def _accepting(made: SynCodeConstraint, at: State, second: int | None) -> str:
+def _accepting(constraint: SynCodeConstraint, state: State, second: int | None) -> str:
     """An accept sequence: the first terminal, and the second or the end."""
-    names = terminals_shown(made)
-    return f"{names[int(made.scanner.owner[at])]} {'end' if second is None else names[second]}"
+    names, first = terminals_shown(constraint), int(constraint.scanner.owner[state])
+    return f"{names[first]} {'end' if second is None else names[second]}"
 
 
-def _wrong(world: World, made: Constraint, state: State, right: State) -> list[TokenId]:
+def _wrong(world: World, constraint: Constraint, state: State, right: State) -> list[TokenId]:
     """The tokens that a method allows in a state and the exact mask does not."""
-    return sorted(set(made.mask(state)) - set(world.constraint.mask(right)))
+    return sorted(set(constraint.mask(state)) - set(world.constraint.mask(right)))
 
 
 def wrong_after(world: World, *, after: Sequence[Sequence[str]]) -> Table:
     """After some texts: the accept sequences, and the tokens that SynCode allows wrongly."""
-    made, rows = engine_of(world, SynCodeConstraint, "syncode"), []
+    constraint, rows = engine_of(world, SynCodeConstraint, "syncode"), []
     for tokens in after:
-        state, right = (state_after(world, one, tokens) for one in (made, world.constraint))
-        sequences = dict.fromkeys(_accepting(made, *key) for key in made.sequences(state))
+        state, right = (state_after(world, each, tokens) for each in (constraint, world.constraint))
+        sequences = dict.fromkeys(
+            _accepting(constraint, *key) for key in constraint.sequences(state)
+        )
         rows.append(
             (
                 visible("".join(tokens)) or "(nothing)",
                 "  ".join(sequences),
                 "  ".join(_chips(world, world.constraint.mask(right))),
-                "  ".join(_chips(world, _wrong(world, made, state, right))),
+                "  ".join(_chips(world, _wrong(world, constraint, state, right))),
             )
         )
     heads = ("read", "accept sequences", "exact mask", "allowed wrongly")
@@ -426,7 +441,9 @@ def wrong_after(world: World, *, after: Sequence[Sequence[str]]) -> Table:
 def _numbers(table: LrTable) -> Mapping[int, int]:
     """New numbers of a parser's states, breadth first: lark's may differ between processes."""
     numbers = {table.initial: 0}
-    for state in (queue := [table.initial]):  # the list grows during the loop
+    queue = deque([table.initial])
+    while queue:
+        state = queue.popleft()
         shifts = sorted(table.actions[state].items())
         reads = sorted(table.gotos[state].items())
         for target in (target for _, target in (*shifts, *reads) if isinstance(target, int)):
@@ -436,10 +453,10 @@ def _numbers(table: LrTable) -> Mapping[int, int]:
     return numbers
 
 
-def _edge(made: Pre3Constraint, terminal: int, edge: PrefixEdge) -> str:
+def _edge(constraint: Pre3Constraint, terminal: int, edge: PrefixEdge) -> str:
     """An edge in words: the terminal, the condition and what replaces it, the top last."""
-    numbers = _numbers(made.table)
-    name = "end" if terminal == END_OF_TEXT else terminals_shown(made)[terminal]
+    numbers = _numbers(constraint.table)
+    name = "end" if terminal == END_OF_TEXT else terminals_shown(constraint)[terminal]
     before, after = (
         " ".join(str(numbers[state]) for state in states)
         for states in (edge.condition, edge.replacement)
@@ -449,67 +466,69 @@ def _edge(made: Pre3Constraint, terminal: int, edge: PrefixEdge) -> str:
 
 def prefix_machine(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The edges of the deterministic automaton that the tokens take, and its stack."""
-    made = engine_of(world, Pre3Constraint, "pre3")
-    numbers = _numbers(made.table)
+    constraint = engine_of(world, Pre3Constraint, "pre3")
+    numbers = _numbers(constraint.table)
     taken_edges: list[list[tuple[int, PrefixEdge]]] = []
 
     def show(state: State, came: Came, so_far: bytes) -> Shown:
-        _, stack = min(made.places(state), key=lambda place: (-place[0], place[1]))
-        here = [] if came is None else _edges_of(made, *came, state)
-        taken_edges.append(here)
+        _, stack = min(constraint.places(state), key=lambda pair: (-pair[0], pair[1]))
+        edges = [] if came is None else _edges_of(constraint, *came, state)
+        taken_edges.append(edges)
         rows = (
-            Row("edges", tuple(_edge(made, *one) for one in here) or ("∅",)),
+            Row("edges", tuple(_edge(constraint, *item) for item in edges) or ("∅",)),
             Row("stack", tuple(str(numbers[s]) for s in stack), len(stack) - 1),
         )
         return Shown((View((str(numbers[stack[-1]]),)),), rows)
 
-    film = _taking(world, given, tokens, made, (), show)
-    graph = _machine(made, [one for some in taken_edges for one in some])
+    film = _taking(world, given, tokens, constraint, (), show)
+    graph = _machine(constraint, [edge for some in taken_edges for edge in some])
     frames = []
-    for place, frame in enumerate(film.frames):
-        some = taken_edges[place] if place < len(taken_edges) else []
-        arcs = tuple(arc for _, edge in some for arc in arcs_between(graph, *_tops(made, edge)))
+    for position, frame in enumerate(film.frames):
+        some = taken_edges[position] if position < len(taken_edges) else []
+        arcs = tuple(
+            arc for _, edge in some for arc in arcs_between(graph, *_tops(constraint, edge))
+        )
         frames.append(replace(frame, views=(replace(frame.views[0], arcs=arcs),)))
     return replace(film, graphs=(graph,), frames=tuple(frames))
 
 
-def _tops(made: Pre3Constraint, edge: PrefixEdge) -> tuple[tuple[str], tuple[str]]:
+def _tops(constraint: Pre3Constraint, edge: PrefixEdge) -> tuple[tuple[str], tuple[str]]:
     """The nodes that an edge leads from and to: the tops of the stack before and after it."""
-    numbers = _numbers(made.table)
+    numbers = _numbers(constraint.table)
     return (str(numbers[edge.condition[-1]]),), (str(numbers[edge.replacement[-1]]),)
 
 
 def _edges_of(
-    made: Pre3Constraint, before: State, token_id: TokenId, after: State
+    constraint: Pre3Constraint, before: State, token_id: TokenId, after: State
 ) -> list[tuple[int, PrefixEdge]]:
     """The edges that complete terminals of a token take, of one of its readings."""
-    stacks = {stack for _, stack in made.places(after)}
-    for at, stack in made.places(before):
-        tree = made.trees.get(at)
+    stacks = {stack for _, stack in constraint.places(after)}
+    for lexer_state, stack in constraint.places(before):
+        tree = constraint.trees.get(lexer_state)
         for node in () if tree is None else tree.nodes_of(token_id):
             assert tree is not None
-            here, taken_edges = stack, list[tuple[int, PrefixEdge]]()
+            current, taken_edges = stack, list[tuple[int, PrefixEdge]]()
             for terminal in tree.path(node):
-                if here in stacks and taken_edges:
+                if current in stacks and taken_edges:
                     break
-                while (edge := made.machine.fitting(here, terminal)) is not None:
+                while (edge := constraint.machine.fitting(current, terminal)) is not None:
                     taken_edges.append((terminal, edge))
-                    here = (*here[: len(here) - len(edge.condition)], *edge.replacement)
+                    current = (*current[: len(current) - len(edge.condition)], *edge.replacement)
                     if edge.reads:
                         break
                 if edge is None:
                     break
-            if here in stacks:
-                return taken_edges if here != stack else []
+            if current in stacks:
+                return taken_edges if current != stack else []
     return []
 
 
-def _machine(made: Pre3Constraint, used: Iterable[tuple[int, PrefixEdge]]) -> Graph:
+def _machine(constraint: Pre3Constraint, used: Iterable[tuple[int, PrefixEdge]]) -> Graph:
     """The part of the automaton that some edges are; a mark says what each pops and pushes."""
-    names = terminals_shown(made)
+    names = terminals_shown(constraint)
     states, arcs = {"0": None}, dict[tuple[str, str, str, str], PrefixEdge]()
     for terminal, edge in used:
-        (source,), (target,) = _tops(made, edge)
+        (source,), (target,) = _tops(constraint, edge)
         states.update({source: None, target: None})
         pairs = zip(edge.condition, edge.replacement, strict=False)
         kept = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
@@ -525,18 +544,18 @@ def _machine(made: Pre3Constraint, used: Iterable[tuple[int, PrefixEdge]]) -> Gr
 
 def edges(world: World, *, terminal: str) -> Table:
     """The edges for one terminal."""
-    made = engine_of(world, Pre3Constraint, "pre3")
-    names, numbers = terminals_shown(made), _numbers(made.table)
+    constraint = engine_of(world, Pre3Constraint, "pre3")
+    names, numbers = terminals_shown(constraint), _numbers(constraint.table)
     if terminal not in names:
         raise LessonError(f"expected a terminal, not {terminal!r}", f"there are {', '.join(names)}")
     rows = []
-    for _, which, edge in made.machine.every:
+    for _, which, edge in constraint.machine.every:
         if which == names.index(terminal):
             before, after = (
                 tuple(numbers[state] for state in states)
                 for states in (edge.condition, edge.replacement)
             )
-            reductions = _reductions(made, edge, which)
+            reductions = _reductions(constraint, edge, which)
             rows.append((before[::-1], (_spaced(before), _spaced(after), reductions)))
     heads = ("top of the stack", "becomes", "reductions")
     caption = f"The edges that read {terminal}; the top is last"
@@ -547,16 +566,16 @@ def _spaced(states: Iterable[int]) -> str:
     return " ".join(map(str, states))
 
 
-def _reductions(made: Pre3Constraint, edge: PrefixEdge, terminal: int) -> str:
+def _reductions(constraint: Pre3Constraint, edge: PrefixEdge, terminal: int) -> str:
     """The nonterminals that the parser reduces to before it reads the terminal."""
-    table, known, found = made.table, edge.condition, list[str]()
-    while not isinstance(action := table.actions[known[-1]].get(terminal), int):
-        if action is None or len(known) <= action.size or len(found) > len(table.actions):
+    table, states, nonterminals = constraint.table, edge.condition, list[str]()
+    while not isinstance(action := table.actions[states[-1]].get(terminal), int):
+        if action is None or len(states) <= action.size or len(nonterminals) > len(table.actions):
             break
-        found.append(made.reader.parser.names[int(action.nonterminal[1:])])
-        known = known[: len(known) - action.size]
-        known = (*known, table.gotos[known[-1]][action.nonterminal])
-    return ", ".join(found) or "∅"
+        nonterminals.append(constraint.reader.parser.names[int(action.nonterminal[1:])])
+        states = states[: len(states) - action.size]
+        states = (*states, table.gotos[states[-1]][action.nonterminal])
+    return ", ".join(nonterminals) or "∅"
 
 
 def longest_condition(world: World, *, terminal: str) -> float:
@@ -581,20 +600,20 @@ def engines(world: World, *, length: int = 4) -> Table:
     """What each engine computes before the first mask, and how its masks differ."""
     rows = []
     for name, method in ENGINES.items():
-        found = compare_masks(world.grammar, world.vocabulary, method, length=length)
-        made = constrained(world, {"method": method})
-        before = made.precompute() if hasattr(made, "precompute") else None
+        comparison = compare_masks(world.grammar, world.vocabulary, method, length=length)
+        constraint = constrained(world, {"method": method})
+        before = constraint.precompute() if hasattr(constraint, "precompute") else None
         rows.append(
             (
                 name,
                 "rows on demand" if before is None else f"{before.entries:,} entries",
                 "" if before is None else f"{before.bytes:,}",
-                f"{found.allowed_wrongly:,}",
-                f"{found.forbidden_wrongly:,}",
+                f"{comparison.allowed_wrongly:,}",
+                f"{comparison.forbidden_wrongly:,}",
             )
         )
     heads = ("engine", "before the first mask", "bytes", "allowed wrongly", "forbidden wrongly")
-    texts = count_of(found.masks, "mask")
+    texts = count_of(comparison.masks, "mask")
     return Table(f"{texts}, after all texts of up to {length} tokens", heads, tuple(rows))
 
 
@@ -606,11 +625,11 @@ def audited(world: World, *, method: str, text: Sequence[str]) -> Table:
     exact, other = world.constraint, constrained(world, {"method": method})
     right, state, rows = exact.initial, other.initial, list[tuple[str, ...]]()
     ids = (*ids_of(world, text), world.vocabulary.end)
-    for place, token_id in enumerate(ids):
+    for position, token_id in enumerate(ids):
         assert token_id is not None, "a lesson's vocabulary has an end token"
         wanted, mask = set(exact.mask(right)), set(other.mask(state))
         differing = ("  ".join(_chips(world, ids)) for ids in (wanted - mask, mask - wanted))
-        rows.append((visible("".join(text[:place])) or "(nothing)", world.shown(token_id),
+        rows.append((visible("".join(text[:position])) or "(nothing)", world.shown(token_id),
                      str(len(wanted)), *differing))  # fmt: skip
         if token_id not in wanted & mask or token_id == world.vocabulary.end:
             break
@@ -635,24 +654,35 @@ def decided(world: World, *, way: str, after: Sequence[str] = (), slices: str = 
         raise LessonError(f"expected a way, not {way!r}", f"there are {', '.join(_WAYS)}")
     kind, method, allowed = _WAYS[way]
     options = {"slices": slices} if method == "llguidance" else {}
-    made: Any = engine_of(world, kind, method, **options)
-    state = state_after(world, made, after)
+    constraint: Any = engine_of(world, kind, method, **options)
+    state = state_after(world, constraint, after)
     right = state_after(world, world.constraint, after)
-    match made:
+    match constraint:
         case AdaptiveCacheConstraint():
-            found = set(made.undecided(state))
+            ids = set(constraint.undecided(state))
         case GreatGrammaConstraint():
-            places = [(at, made.entry(at, stack[-1])) for at, stack in made.places(state)]
-            found = {i for at, e in places for i in made.tokens_of(at, list(e.depends)).tolist()}
+            places = [
+                (lexer_state, constraint.entry(lexer_state, stack[-1]))
+                for lexer_state, stack in constraint.places(state)
+            ]
+            ids = {
+                i
+                for lexer_state, e in places
+                for i in constraint.tokens_of(lexer_state, list(e.depends)).tolist()
+            }
         case LexemeConstraint():
-            one = made.fitting(state)
-            found = set() if one is None else {i for i, own in enumerate(one.tokens) if own}
+            token_slice = constraint.fitting(state)
+            ids = (
+                set()
+                if token_slice is None
+                else {i for i, inside in enumerate(token_slice.tokens) if inside}
+            )
         case _:
-            found = set(_wrong(world, made, state, right))
+            ids = set(_wrong(world, constraint, state, right))
     mask = world.constraint.mask(right)
     every = choices(world, b"".join(map(token_bytes, after)))
 
     def why(token_id: int) -> str:
         return allowed if token_id in mask else every[token_id].why
 
-    return options_question(tuple(choice.text for choice in every), found, why)
+    return options_question(tuple(choice.text for choice in every), ids, why)

@@ -8,6 +8,7 @@ Source: Willard & Louf 2023, Algorithms 3 and 4.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -60,8 +61,9 @@ def numbers_of(machine: CharacterMachine) -> dict[State, int]:
     interegular's numbers follow the order of its character sets, which differs in each process.
     """
     numbers = {machine.initial: 0}
-    waiting = [machine.initial]
-    for state in waiting:  # a worklist: extended below
+    waiting = deque([machine.initial])
+    while waiting:
+        state = waiting.popleft()
         for code in _CODES:
             symbols = machine.symbols(chr(code)) or ()
             for target in (machine.edges[state].get(symbol) for symbol in symbols):
@@ -77,16 +79,16 @@ def walks(machine: CharacterMachine, token: str) -> list[Walked]:
     if symbols is None:
         return []
     whole = {path[0]: path for path in find_sub_sequences(machine, symbols)}
-    found, numbers = [], numbers_of(machine)
+    paths, numbers = [], numbers_of(machine)
     for start in sorted(machine.readers.get(symbols[0], ()), key=numbers.__getitem__):
         path = [start]
         for symbol in symbols:
-            if (there := machine.delta(path[-1], symbol)) is None:
+            if (target := machine.delta(path[-1], symbol)) is None:
                 break
-            path.append(there)
+            path.append(target)
         numbered = tuple(numbers[state] for state in whole.get(start, tuple(path)))
-        found.append(Walked(numbered[0], numbered, start in whole))
-    return found
+        paths.append(Walked(numbered[0], numbered, start in whole))
+    return paths
 
 
 def drawn(machine: CharacterMachine, name: str) -> Graph:
@@ -125,17 +127,17 @@ def algorithms(world: World, given: Given) -> Film:
     frames = [Frame("σ is empty for every state.", (View(),), _rows(sigma, "", ""))]
     for word in world.words:
         token = word.decode()
-        shown, found = visible(token), walks(machine, token)
-        starts = set_name({walk.start for walk in found}) if found else "∅"
+        shown, paths = visible(token), walks(machine, token)
+        starts = set_name({walk.start for walk in paths}) if paths else "∅"
         words = (
             f"the states that read {visible(token[0])} are {starts}"
-            if found
+            if paths
             else "no state reads it"
         )
         say = f"v = {shown}: {words}."
-        lit = tuple(str(walk.start) for walk in found)
+        lit = tuple(str(walk.start) for walk in paths)
         frames.append(Frame(say, (View(lit),), _rows(sigma, shown, starts)))
-        for walk in found:
+        for walk in paths:
             frames.append(_walk_frame(graph, walk, shown, sigma, starts))
     say = "All tokens are done: σ is complete."
     frames.append(Frame(say, (View(),), _rows(sigma, "", "")))
@@ -147,7 +149,7 @@ def _walk_frame(
 ) -> Frame:
     ends = tuple(map(str, walk.path))
     arcs = tuple(
-        arc for one, other in pairwise(ends) for arc in arcs_between(graph, (one,), (other,))
+        arc for first, other in pairwise(ends) for arc in arcs_between(graph, (first,), (other,))
     )
     path = " → ".join(ends)
     if walk.whole:
@@ -162,22 +164,22 @@ def _walk_frame(
 def _rows(
     sigma: dict[int, list[str]], token: str, starts: str, state: int | None = None
 ) -> tuple[Row, ...]:
-    at = Row("token", (f"v = {token}", f"δ(·, v₀) = {starts}") if token else ("none yet",))
+    token_row = Row("token", (f"v = {token}", f"δ(·, v₀) = {starts}") if token else ("none yet",))
     listed = (
         Row(f"σ({s})", tuple(tokens) or ("∅",), len(tokens) - 1 if s == state else -1)
         for s, tokens in sigma.items()
     )
-    return (at, *listed)
+    return (token_row, *listed)
 
 
 def sub_sequences(world: World) -> Table:
     """What Algorithm 3 returns for every token."""
     machine, rows = machine_of(world), []
     for word in world.words:
-        found = walks(machine, word.decode())
-        starts = set_name({walk.start for walk in found}) if found else "∅"
-        kept = "  ".join(_path(walk.path) for walk in found if walk.whole) or "∅"
-        lost = "  ".join(str(walk.start) for walk in found if not walk.whole)
+        paths = walks(machine, word.decode())
+        starts = set_name({walk.start for walk in paths}) if paths else "∅"
+        kept = "  ".join(_path(walk.path) for walk in paths if walk.whole) or "∅"
+        lost = "  ".join(str(walk.start) for walk in paths if not walk.whole)
         rows.append((visible(word), starts, kept, lost))
     heads = ("token v", "states that read v₀", "sub-sequences", "dropped from")
     return Table("Algorithm 3 on every token", heads, tuple(rows))
@@ -254,10 +256,10 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
     graph = _trie_graph(prefixes, set(words))
     number = {prefix: str(i) for i, prefix in enumerate(prefixes)}
     states: dict[bytes, AnyState] = {b"": state_after(machine, token_bytes(after))}
-    found, dead, steps = list[str](), set[bytes](), 0
-    frames = [_trie_frame("The walk begins at the root.", "0", found, dead, number, 0)]
+    allowed, dead, steps = list[str](), set[bytes](), 0
+    frames = [_trie_frame("The walk begins at the root.", "0", allowed, dead, number, 0)]
     for prefix in prefixes[1:]:
-        if any(prefix.startswith(one) for one in dead):
+        if any(prefix.startswith(branch) for branch in dead):
             continue
         steps += 1
         state = machine.step(states[prefix[:-1]], prefix[-1])
@@ -270,13 +272,13 @@ def trie_walk(world: World, given: Given, *, after: str = "") -> Film:
             states[prefix] = state
             say = f"{visible(prefix)} can be read."
             if prefix in words and machine.is_coaccessible(state):
-                found.append(visible(prefix))
+                allowed.append(visible(prefix))
                 say = f"{visible(prefix)} can be read, and is a token: allowed."
             elif prefix in words:
                 say = f"{visible(prefix)} can be read, but no tokens continue from there."
-        frames.append(_trie_frame(say, number[prefix], found, dead, number, steps))
+        frames.append(_trie_frame(say, number[prefix], allowed, dead, number, steps))
     say = f"{steps} bytes tested for {len(words)} tokens."
-    frames.append(_trie_frame(say, None, found, dead, number, steps))
+    frames.append(_trie_frame(say, None, allowed, dead, number, steps))
     return Film((graph,), tuple(frames))
 
 
@@ -301,17 +303,19 @@ def _trie_graph(prefixes: Sequence[bytes], words: set[bytes]) -> Graph:
 
 def _trie_frame(
     say: str,
-    here: str | None,
-    found: Sequence[str],
+    node: str | None,
+    allowed: Sequence[str],
     dead: set[bytes],
     number: dict[bytes, str],
     steps: int,
 ) -> Frame:
     gone = frozenset(
-        own for prefix, own in number.items() if any(prefix.startswith(one) for one in dead)
+        node_id
+        for prefix, node_id in number.items()
+        if any(prefix.startswith(branch) for branch in dead)
     )
-    rows = (Row("allowed", tuple(found)), Row("bytes tested", (str(steps),)))
-    return Frame(say, (View((here,) if here else (), dead=gone),), rows)
+    rows = (Row("allowed", tuple(allowed)), Row("bytes tested", (str(steps),)))
+    return Frame(say, (View((node,) if node else (), dead=gone),), rows)
 
 
 def top_k(world: World, *, ks: Sequence[int], after: Sequence[str] = ()) -> Table:
@@ -320,8 +324,8 @@ def top_k(world: World, *, ks: Sequence[int], after: Sequence[str] = ()) -> Tabl
     Source: Scholak et al. 2021 (PICARD), §3; Beurer-Kellner et al. 2024, Table 1.
     """
     ids = ids_of(world, after)
-    made = turn(world, ids)
-    likely = sorted(made.step.wanted, key=lambda c: -c.probability)
+    next_turn = turn(world, ids)
+    likely = sorted(next_turn.step.wanted, key=lambda c: -c.probability)
     rows = []
     for k in ks:
         first = likely[:k]
@@ -338,7 +342,7 @@ def smallest_top(world: World, *, after: Sequence[str] = ()) -> float:
     likely: list[tuple[TokenId, bool]] = [
         (c.token_id, c.allowed) for c in turn(world, ids_of(world, after)).step.wanted
     ]
-    return next(place for place, (_, good) in enumerate(likely, start=1) if good)
+    return next(rank for rank, (_, good) in enumerate(likely, start=1) if good)
 
 
 def asked_flat(world: World, *, after: str = "", how: str = "flat") -> float:

@@ -102,14 +102,16 @@ def _step(data: _Table, lesson: _Table) -> Step:
 
 def _world(data: _Table, lesson: _Table) -> World:
     """The step's world; the lesson's values are the defaults."""
-    own = {key: data[key] for key in _WORLD if key in data}
+    values = {key: data[key] for key in _WORLD if key in data}
     shared = {key: lesson[key] for key in _WORLD if key in lesson}
-    if any(notation in own for notation in Notation):
+    if any(notation in values for notation in Notation):
         shared = {k: v for k, v in shared.items() if k not in (*Notation, "start", *_HOLE)}
-    merged = {**shared, **own}
-    written = [(_text(merged, one), one) for one in Notation if one in merged]
+    merged = {**shared, **values}
+    written = [(_text(merged, notation), notation) for notation in Notation if notation in merged]
     if len(written) > 1:
-        raise LessonError(f"expected one of {' and '.join(one for _, one in written)}, not both")
+        raise LessonError(
+            f"expected one of {' and '.join(notation for _, notation in written)}, not both"
+        )
     text, notation = written[0] if written else ("", Notation.REGEX)
     return World(
         text=text,
@@ -126,7 +128,7 @@ def _world(data: _Table, lesson: _Table) -> World:
     )
 
 
-def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
+def _kind(data: _Table, key: str, kinds: Mapping[str, object]) -> Kind | None:
     """``figure = "subsets"``, or ``figure = { kind = "characters", text = "ab" }``."""
     if key not in data:
         return None
@@ -135,10 +137,15 @@ def _kind(data: _Table, key: str, known: Mapping[str, object]) -> Kind | None:
         raise LessonError(f"expected a name or a table as {key!r}")
     settings: dict[str, Any] = {"kind": given} if isinstance(given, str) else dict(given)
     name = settings.pop("kind", None)
-    if name not in known:
-        raise LessonError(f"expected a {key}, not {name!r}", f"there are {', '.join(known)}")
-    own, broad = settings.pop("world", None), bool(settings.pop("broad", name in BROAD))
-    return Kind(str(name), settings, world=None if own is None else _world(own, {}), broad=broad)
+    if name not in kinds:
+        raise LessonError(f"expected a {key}, not {name!r}", f"there are {', '.join(kinds)}")
+    world_data, broad = settings.pop("world", None), bool(settings.pop("broad", name in BROAD))
+    return Kind(
+        str(name),
+        settings,
+        world=None if world_data is None else _world(world_data, {}),
+        broad=broad,
+    )
 
 
 def _question(data: _Table) -> Kind | None:
@@ -178,14 +185,16 @@ def _example(name: str, tab: str) -> Opening:
     gallery = load_gallery()
     if name not in gallery:
         raise LessonError(f"expected an example of the gallery, not {name!r}")
-    found = gallery[name]
-    return Opening(found.text, str(found.notation), found.start, found.prompt, tab, (), name)
+    example = gallery[name]
+    return Opening(
+        example.text, str(example.notation), example.start, example.prompt, tab, (), name
+    )
 
 
-def _check_keys(data: _Table, known: set[str], what: str) -> None:
-    if unknown := set(data) - known:
+def _check_keys(data: _Table, keys: set[str], what: str) -> None:
+    if unknown := set(data) - keys:
         raise LessonError(
-            f"{what} has no {sorted(unknown)[0]!r}", f"it has {', '.join(sorted(known))}"
+            f"{what} has no {sorted(unknown)[0]!r}", f"it has {', '.join(sorted(keys))}"
         )
 
 
@@ -216,7 +225,7 @@ def _pairs(data: _Table, key: str) -> tuple[tuple[str, str], ...]:
 
 def _list(data: _Table, key: str) -> list[str]:
     value = data.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise LessonError(f"expected a list of texts as {key!r}")
     return value
 

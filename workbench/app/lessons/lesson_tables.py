@@ -39,15 +39,17 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def call_by_name(
-    known: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object
+    registry: Mapping[str, Callable[..., Any]], what: str, kind: Kind, *given: object
 ) -> Any:  # noqa: ANN401
     """Call the registered function that a lesson names, with its settings.
 
     Raises: LessonError for an unknown name, or settings it does not have.
     """
-    if kind.name not in known:
-        raise LessonError(f"expected a {what}, not {kind.name!r}", f"there are {', '.join(known)}")
-    make = known[kind.name]
+    if kind.name not in registry:
+        raise LessonError(
+            f"expected a {what}, not {kind.name!r}", f"there are {', '.join(registry)}"
+        )
+    make = registry[kind.name]
     try:
         inspect.signature(make).bind(*given, **kind.settings)
     except TypeError as error:
@@ -90,7 +92,7 @@ def subset_table(world: World) -> Table:
     for states in dict.fromkeys(s for step in steps for s in (step.source, step.target)):
         ends = {step.letters: set_name(step.target) for step in steps if step.source == states}
         final = _YES if states & nfa.finals else _NO
-        rows[states] = (set_name(states), *(ends.get(one, "∅") for one in letters), final)
+        rows[states] = (set_name(states), *(ends.get(letter, "∅") for letter in letters), final)
     heads = ("set", *map(character_label, letters), "accepts")
     return Table("The subset construction as a table", heads, tuple(rows.values()))
 
@@ -98,16 +100,16 @@ def subset_table(world: World) -> Table:
 def verdicts(world: World, *, texts: Sequence[str], rows: Sequence[_Given] = ()) -> Table:
     """Which texts the grammar accepts, or each of several grammars."""
     worlds = [(str(row.get("name", "")), _world_of(row)) for row in rows] or [("", world)]
-    made = [
-        (name or one.text, *(_YES if one.grammar.accepts(t) else _NO for t in texts))
-        for name, one in worlds
+    lines = [
+        (name or row_world.text, *(_YES if row_world.grammar.accepts(t) else _NO for t in texts))
+        for name, row_world in worlds
     ]
     heads = ("written", *(visible(text) or "(empty)" for text in texts))
-    return Table("What is accepted", heads, tuple(made))
+    return Table("What is accepted", heads, tuple(lines))
 
 
 def _world_of(row: _Given) -> World:
-    written = ((str(row[one]), one) for one in Notation if one in row)
+    written = ((str(row[notation]), notation) for notation in Notation if notation in row)
     return World(*next(written, ()))
 
 
@@ -142,7 +144,7 @@ def hand_masks(world: World, *, after: str) -> Table:
         first = token != b"*[" or b"*[" not in taken
         printed = _second_mask(text, token, b"*]", 1)
         repaired = _second_mask(text, token, b"*[", 2)
-        signs = (_sign(one) for one in (choice.allowed, first, printed, repaired))
+        signs = (_sign(allowed) for allowed in (choice.allowed, first, printed, repaired))
         rows.append((choice.text, *signs))
     heads = ("token", "exact", "first", "second, as printed", "second, repaired")
     return Table(f"Allowed after {visible(after)}", heads, tuple(rows))
@@ -175,10 +177,10 @@ def _longest_first(text: bytes, tokens: Sequence[bytes]) -> list[bytes]:
 def live_stack(world: World, *, text: str) -> Table:
     """For each prefix of a text, the rules being read and what may follow."""
     rows = []
-    for place in range(len(text) + 1):
-        rules = " ▸ ".join(world.grammar.live_rules(text[:place]))
-        follow = needed(world, text[:place].encode())
-        rows.append((visible(text[:place]) or "(nothing)", rules, follow))
+    for length in range(len(text) + 1):
+        rules = " ▸ ".join(world.grammar.live_rules(text[:length]))
+        follow = needed(world, text[:length].encode())
+        rows.append((visible(text[:length]) or "(nothing)", rules, follow))
     return Table("The live rules", ("read", "rules", "may follow"), tuple(rows))
 
 

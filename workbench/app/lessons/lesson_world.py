@@ -170,9 +170,9 @@ class KnownModel:
     name: str = "known"
 
     def __post_init__(self) -> None:
-        known = {self._name(i) for i in range(len(self.vocabulary))}
+        names = {self._name(i) for i in range(len(self.vocabulary))}
         for text, row in self.chances.items():
-            if unknown := set(row) - known:
+            if unknown := set(row) - names:
                 raise WorkbenchError(f"expected tokens of the step after {text!r}, not {unknown}")
             if not math.isclose(math.fsum(row.values()), 1, abs_tol=1e-9):
                 raise WorkbenchError(f"expected chances that add up to 1 after {text!r}")

@@ -35,8 +35,10 @@ class Turn:
     @property
     def after(self) -> float:
         """The probability of the token after the mask; 0 if it is forbidden."""
-        found = (c.masked_probability for c in self.step.allowed if c.token_id == self.token_id)
-        return next(found, 0.0)
+        probabilities = (
+            c.masked_probability for c in self.step.allowed if c.token_id == self.token_id
+        )
+        return next(probabilities, 0.0)
 
     @property
     def kept(self) -> float:
@@ -56,15 +58,15 @@ def turn(world: World, prefix: tuple[TokenId, ...], token_id: TokenId | None = N
 
 def turns(world: World, ids: tuple[TokenId, ...]) -> list[Turn]:
     """A step for each token of a sequence."""
-    return [turn(world, ids[:place], token_id) for place, token_id in enumerate(ids)]
+    return [turn(world, ids[:position], token_id) for position, token_id in enumerate(ids)]
 
 
-def bars(made: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
+def bars(turn: Turn, world: World, taken_id: TokenId | None) -> tuple[Bar, ...]:
     """Every token with a probability above 0, likeliest first, before and after the mask."""
-    after = {c.token_id: c.masked_probability for c in made.step.allowed}
+    after = {c.token_id: c.masked_probability for c in turn.step.allowed}
     return tuple(
         Bar(world.shown(c.token_id), c.probability, after.get(c.token_id), c.token_id == taken_id)
-        for c in made.step.wanted
+        for c in turn.step.wanted
         if c.probability > 0 or after.get(c.token_id)
     )
 
@@ -95,41 +97,43 @@ def chances(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film
     """Two columns for every step: the model's probabilities, and those after the mask."""
     ids = taken(world, given, tokens)
     frames = []
-    for place, made in enumerate(turns(world, ids)):
-        before, after = share(made.before), share(made.after)
+    for position, next_turn in enumerate(turns(world, ids)):
+        before, after = share(next_turn.before), share(next_turn.after)
         change = f"stays at {after}" if before == after else f"rises from {before} to {after}"
         say = (
-            f"The mask keeps {share(made.kept)} of the probability, which costs"
-            f" {in_bits(bits(made.kept))}; {world.shown(made.token_id)} {change}."
+            f"The mask keeps {share(next_turn.kept)} of the probability, which costs"
+            f" {in_bits(bits(next_turn.kept))}; {world.shown(next_turn.token_id)} {change}."
         )
-        rows = (taken_row(world, ids, place), *_sums(made))
-        frames.append(Frame(say, (), rows, (), bars(made, world, made.token_id)))
+        rows = (taken_row(world, ids, position), *_sums(next_turn))
+        frames.append(Frame(say, (), rows, (), bars(next_turn, world, next_turn.token_id)))
     if not frames:
-        made = turn(world, ())
-        say = f"Before the mask all tokens share 100 %; the mask keeps {share(made.kept)} of it."
-        frames.append(Frame(say, (), (), (), bars(made, world, None)))
+        next_turn = turn(world, ())
+        say = (
+            f"Before the mask all tokens share 100 %; the mask keeps {share(next_turn.kept)} of it."
+        )
+        frames.append(Frame(say, (), (), (), bars(next_turn, world, None)))
     return Film((), tuple(frames), "", opens_at(given))
 
 
-def _sums(made: Turn) -> Iterator[Row]:
+def _sums(turn: Turn) -> Iterator[Row]:
     """Surprisal before = bits removed by the mask + surprisal after."""
     parts = (
-        f"surprisal {in_bits(bits(made.before))}",
-        f"mask {in_bits(bits(made.kept))}",
-        f"after it {in_bits(bits(made.after))}",
+        f"surprisal {in_bits(bits(turn.before))}",
+        f"mask {in_bits(bits(turn.kept))}",
+        f"after it {in_bits(bits(turn.after))}",
     )
     yield Row("bits", parts)
 
 
 def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
     """exp of the mean surprisal of a sequence, before the mask."""
-    return perplexity(math.log(made.before) for made in turns(world, ids))
+    return perplexity(math.log(turn.before) for turn in turns(world, ids))
 
 
 def path(world: World, *, tokens: Sequence[str]) -> Table:
     """A text token by token: probability, surprisal, kept mass, bits of the mask."""
     ids = tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
-    made = turns(world, ids)
+    steps = turns(world, ids)
     rows = [
         (
             world.shown(t.token_id),
@@ -140,12 +144,12 @@ def path(world: World, *, tokens: Sequence[str]) -> Table:
             share(t.after),
             number(bits(t.after)),
         )
-        for t in made
+        for t in steps
     ]
     numbers = [
-        [bits(t.before) for t in made],
-        [bits(t.kept) for t in made],
-        [bits(t.after) for t in made],
+        [bits(t.before) for t in steps],
+        [bits(t.kept) for t in steps],
+        [bits(t.after) for t in steps],
     ]
     totals = [sum(column) for column in numbers]
     rows.append(("together", "", number(totals[0]), "", number(totals[1]), "", number(totals[2])))

@@ -43,8 +43,8 @@ _Arc = tuple[int, bytes, int]
 
 def in_order(world: World) -> tuple[Rule, ...]:
     """The live rules of a step by rank, the input of DirectMerge."""
-    made = splits(world).values()
-    return tuple(s.rule for s in sorted(made, key=lambda s: s.rank) if s.rule is not None)
+    all_splits = splits(world).values()
+    return tuple(s.rule for s in sorted(all_splits, key=lambda s: s.rank) if s.rule is not None)
 
 
 def symbols_of(world: World) -> tuple[bytes, ...]:
@@ -90,14 +90,14 @@ def direct_merge(
     accept: Sequence[int] = (),
 ) -> Film:
     """Rule by rule; rules that find no state share a frame."""
-    first, made = merged(world, edges, start, accept)
-    fixed = _FixedGraph(first, made)
+    first, steps = merged(world, edges, start, accept)
+    fixed = _FixedGraph(first, steps)
     rules = tuple(rule_name(rule) for rule in in_order(world))
     size = f"{count_of(len(first), 'state')} and {count_of(first.edge_count, 'edge')}"
     say = f"{size}; every token is a single character."
     frames = [Frame(say, (fixed.view(first),), (_rules_row(rules, 0, now=False),))]
     last, idle = first, 0
-    for number, step in enumerate(made):
+    for number, step in enumerate(steps):
         if step.splits or step.parities:
             frames += fixed.frames(last, step, _rules_row(rules, number), idle)
             last, idle = step.automaton, 0
@@ -126,8 +126,8 @@ def _ending(last: TokenDfa, idle: int) -> str:
 class _FixedGraph:
     """The graph of all states and edges of the film."""
 
-    def __init__(self, first: TokenDfa, made: Sequence[Step]) -> None:
-        every = [first, *(step.automaton for step in made)]
+    def __init__(self, first: TokenDfa, steps: Sequence[Step]) -> None:
+        every = [first, *(step.automaton for step in steps)]
         ever = dict.fromkeys(arc for fsa in every for arc in arcs_of(fsa))
         self._places = {arc: number for number, arc in enumerate(ever)}
         states = dict.fromkeys(state for fsa in every for state in fsa.edges)
@@ -204,13 +204,13 @@ def cases(world: World, *, rows: Sequence[Mapping[str, Any]]) -> Table:
 
     Source: Tran-Thien 2024, Figure 4, and its relatives in the technical appendix.
     """
-    made = []
+    lines = []
     for row in rows:
         start, accept = int(row.get("start", 0)), row["accept"]
         first, done = merged(world, row["edges"], start, accept)
-        made.append((str(row["name"]), _written(first), _written(done[-1].automaton)))
+        lines.append((str(row["name"]), _written(first), _written(done[-1].automaton)))
     rules = " ".join(map(rule_name, in_order(world)))
-    return Table(f"What {rules} does to a state", ("case", "before", "after"), tuple(made))
+    return Table(f"What {rules} does to a state", ("case", "before", "after"), tuple(lines))
 
 
 def _written(fsa: TokenDfa) -> str:
@@ -247,8 +247,8 @@ class Star:
 def star_of(world: World) -> Star:
     """The automaton that accepts every proper sequence over the step's tokens."""
     symbols = [symbol.decode() for symbol in symbols_of(world)]
-    made = canonical_dfa_by_merges(symbols, in_order(world))
-    return Star(made, tuple(made.state_of))
+    automaton = canonical_dfa_by_merges(symbols, in_order(world))
+    return Star(automaton, tuple(automaton.state_of))
 
 
 def star_graph(star: Star) -> Graph:
@@ -260,38 +260,38 @@ def star_graph(star: Star) -> Graph:
         Node(str(s), str(s), ("initial",) * (s == 0) + ("final",), f"after {', '.join(tokens)}")
         for s, tokens in leading.items()
     )
-    found: dict[Pair, list[str]] = {}
+    labels: dict[Pair, list[str]] = {}
     for state in leading:
         for token in star.tokens:
-            if (there := star.step(state, token)) is not None:
-                found.setdefault((state, there), []).append(visible(token))
-    edges = tuple(Edge(str(s), str(t), tuple(tokens)) for (s, t), tokens in found.items())
+            if (target := star.step(state, token)) is not None:
+                labels.setdefault((state, target), []).append(visible(token))
+    edges = tuple(Edge(str(s), str(t), tuple(tokens)) for (s, t), tokens in labels.items())
     return Graph("all proper sequences", nodes, edges)
 
 
 def star(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The reader takes tokens; tokens that may not follow the last one are struck out."""
-    made, ids = star_of(world), taken(world, given, tokens)
-    graph = star_graph(made)
-    here, last = 0, ""
+    star, ids = star_of(world), taken(world, given, tokens)
+    graph = star_graph(star)
+    state, last = 0, ""
     frames = [
-        _star_frame(world, made, graph, 0, "", ids, 0, "Nothing is written: every token may come.")
+        _star_frame(world, star, graph, 0, "", ids, 0, "Nothing is written: every token may come.")
     ]
-    for place, token_id in enumerate(ids):
+    for position, token_id in enumerate(ids):
         if token_id == world.vocabulary.end:
             rows = (taken_row(world, ids, len(ids)),)
-            frames.append(Frame("Every state accepts.", (View((str(here),)),), rows, good=True))
+            frames.append(Frame("Every state accepts.", (View((str(state),)),), rows, good=True))
             break
         token = world.vocabulary.tokens[token_id]
         assert token is not None, "only the end is special"
-        there = made.step(here, token.decode())
-        if there is None:
+        target = star.step(state, token.decode())
+        if target is None:
             say = f"{world.shown(token_id)} is forbidden: {_why(world, last, token.decode())}."
-            frames.append(_star_frame(world, made, graph, here, last, ids, place, say))
+            frames.append(_star_frame(world, star, graph, state, last, ids, position, say))
             break
-        say = f"{world.shown(token_id)} leads to state {there}."
-        last, came, here = token.decode(), here, there
-        frames.append(_star_frame(world, made, graph, here, last, ids, place + 1, say, came))
+        say = f"{world.shown(token_id)} leads to state {target}."
+        last, came, state = token.decode(), state, target
+        frames.append(_star_frame(world, star, graph, state, last, ids, position + 1, say, came))
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
@@ -302,37 +302,37 @@ def _why(world: World, last: str, token: str) -> str:
 
 def _star_frame(
     world: World,
-    made: Star,
+    star: Star,
     graph: Graph,
-    here: int,
+    state: int,
     last: str,
     ids: tuple[int, ...],
-    place: int,
+    position: int,
     say: str,
     came: int | None = None,
 ) -> Frame:
     choices = []
     for token_id, token in enumerate(world.vocabulary.tokens):
         text = "" if token is None else token.decode()
-        good = token is None or made.step(here, text) is not None
+        good = token is None or star.step(state, text) is not None
         choices.append(
             Choice(token_id, world.shown(token_id), good, "" if good else _why(world, last, text))
         )
-    arcs = () if came is None else arcs_between(graph, (str(came),), (str(here),))
-    rows = (taken_row(world, ids, place),)
-    return Frame(say, (View((str(here),), arcs),), rows, tuple(choices))
+    arcs = () if came is None else arcs_between(graph, (str(came),), (str(state),))
+    rows = (taken_row(world, ids, position),)
+    return Frame(say, (View((str(state),), arcs),), rows, tuple(choices))
 
 
 def classes(world: World) -> Table:
     """The classes of the automaton: the tokens that lead to each, and those it forbids."""
-    made, rows = star_of(world), []
-    for state, forbidden in enumerate(made.automaton.forbidden):
-        leads = [visible(t) for t, s in made.automaton.state_of.items() if s == state]
+    star, rows = star_of(world), []
+    for state, forbidden in enumerate(star.automaton.forbidden):
+        leads = [visible(t) for t, s in star.automaton.state_of.items() if s == state]
         first = ["the start"] if state == 0 else []
-        never = [visible(t) for t in made.tokens if t in forbidden]
+        never = [visible(t) for t in star.tokens if t in forbidden]
         rows.append((str(state), "  ".join([*first, *leads]), "  ".join(never) or "nothing"))
     heads = ("state", "after", "may not come next")
-    return Table(f"{len(rows)} states, {made.edge_count} edges", heads, tuple(rows))
+    return Table(f"{len(rows)} states, {star.edge_count} edges", heads, tuple(rows))
 
 
 # -- the product --------------------------------------------------------------------------------
@@ -359,35 +359,35 @@ def product_of(world: World) -> tuple[TokenDfa, Star, Product]:
     fsa = permissive(world.dfa, [token.encode() for token in star.tokens])
     order, edges = [(fsa.initial, 0)], []
     for pair in order:  # a worklist: extended below
-        for token, there in fsa.edges[pair[0]].items():
+        for token, target in fsa.edges[pair[0]].items():
             kind = star.step(pair[1], token.decode())
             if kind is None:
                 continue
-            edges.append((pair, token, (there, kind)))
-            if (there, kind) not in order:
-                order.append((there, kind))
+            edges.append((pair, token, (target, kind)))
+            if (target, kind) not in order:
+                order.append((target, kind))
     finals = frozenset(pair for pair in order if pair[0] in fsa.finals)
     return fsa, star, Product(tuple(order), tuple(edges), finals)
 
 
 def product(world: World, given: Given) -> Film:
     """The product of the permissive and the ``.*`` automaton; dead pairs are removed at the end."""
-    fsa, star, made = product_of(world)
-    graph = _product_graph(made)
-    frames, shown, drawn = [], {made.order[0]}, set[int]()
-    for pair in made.order:
-        new = [i for i, (source, _, _) in enumerate(made.edges) if source == pair]
-        shown |= {made.edges[i][2] for i in new}
+    fsa, star, product = product_of(world)
+    graph = _product_graph(product)
+    frames, shown, drawn = [], {product.order[0]}, set[int]()
+    for pair in product.order:
+        new = [i for i, (source, _, _) in enumerate(product.edges) if source == pair]
+        shown |= {product.edges[i][2] for i in new}
         drawn |= set(new)
         view = View((_id(pair),), tuple(new), frozenset(map(_id, shown)), frozenset(drawn))
-        frames.append(Frame(_pair_words(pair, fsa, star, made, new), (view,)))
-    dead = frozenset(_id(pair) for pair in made.order if pair not in made.alive)
+        frames.append(Frame(_pair_words(pair, fsa, star, product, new), (view,)))
+    dead = frozenset(_id(pair) for pair in product.order if pair not in product.alive)
     if dead:
-        names = ", ".join(_name(pair) for pair in made.order if pair not in made.alive)
+        names = ", ".join(_name(pair) for pair in product.order if pair not in product.alive)
         say = f"No path leads from {names} to the end: removed, with the edges into it."
         frames.append(Frame(say, (View(dead=dead),)))
-    kept = [e for e in made.edges if e[0] in made.alive and e[2] in made.alive]
-    say = f"{len(made.alive)} pairs and {len(kept)} edges are left: the proper sequences."
+    kept = [e for e in product.edges if e[0] in product.alive and e[2] in product.alive]
+    say = f"{len(product.alive)} pairs and {len(kept)} edges are left: the proper sequences."
     frames.append(Frame(say, (View(dead=dead),)))
     return Film((graph,), tuple(frames))
 
@@ -400,21 +400,23 @@ def _name(pair: Pair) -> str:
     return f"({pair[0]}, {pair[1]})"
 
 
-def _product_graph(made: Product) -> Graph:
+def _product_graph(product: Product) -> Graph:
     nodes = tuple(
         Node(
             _id(pair),
             _name(pair),
-            ("initial",) * (place == 0) + ("final",) * (pair in made.finals),
+            ("initial",) * (number == 0) + ("final",) * (pair in product.finals),
         )
-        for place, pair in enumerate(made.order)
+        for number, pair in enumerate(product.order)
     )
-    edges = tuple(Edge(_id(s), _id(t), (visible(token),)) for s, token, t in made.edges)
+    edges = tuple(Edge(_id(s), _id(t), (visible(token),)) for s, token, t in product.edges)
     return Graph("pairs", nodes, edges)
 
 
-def _pair_words(pair: Pair, fsa: TokenDfa, star: Star, made: Product, new: Sequence[int]) -> str:
-    going = ", ".join(f"{visible(made.edges[i][1])} to {_name(made.edges[i][2])}" for i in new)
+def _pair_words(pair: Pair, fsa: TokenDfa, star: Star, product: Product, new: Sequence[int]) -> str:
+    going = ", ".join(
+        f"{visible(product.edges[i][1])} to {_name(product.edges[i][2])}" for i in new
+    )
     refused = [
         visible(token) for token in fsa.edges[pair[0]] if star.step(pair[1], token.decode()) is None
     ]
@@ -472,7 +474,7 @@ def piece_table(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
 
     Source: ``vocabulary/tokenization/pretokenizer.py``.
     """
-    made = []
+    lines = []
     for tokens in rows:
         ids = ids_of(world, tokens)
         pairs = [list(ids[i : i + 2]) for i in range(len(ids) - 1)]
@@ -480,7 +482,7 @@ def piece_table(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
         text = world.vocabulary.decode(ids)
         spelling = encoded(world, text)
         good = tuple(map(world.shown, ids)) == spelling
-        made.append(
+        lines.append(
             (
                 "  ".join(map(world.shown, ids)),
                 "✓" if alone else "✗",
@@ -489,4 +491,4 @@ def piece_table(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
             )
         )
     heads = ("sequence", "each pair alone", "its text encodes to", "proper")
-    return Table("Pieces are cut first", heads, tuple(made))
+    return Table("Pieces are cut first", heads, tuple(lines))

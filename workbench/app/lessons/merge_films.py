@@ -67,14 +67,14 @@ def greedy(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
     tokens = tuple(text)
     while True:
         pending = [
-            (rank[pair], place) for place, pair in enumerate(pairwise(tokens)) if pair in rank
+            (rank[pair], position) for position, pair in enumerate(pairwise(tokens)) if pair in rank
         ]
         if not pending:
             return
-        _, place = min(pending)
-        rule = (tokens[place], tokens[place + 1])
-        tokens = (*tokens[:place], rule[0] + rule[1], *tokens[place + 2 :])
-        yield Merged(rule, tokens, (place,))
+        _, position = min(pending)
+        rule = (tokens[position], tokens[position + 1])
+        tokens = (*tokens[:position], rule[0] + rule[1], *tokens[position + 2 :])
+        yield Merged(rule, tokens, (position,))
 
 
 def passes(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
@@ -86,15 +86,15 @@ def passes(rules: Sequence[Rule], text: str) -> Iterator[Merged]:
     for rule in rules:
         swept: list[str] = []
         places: list[int] = []
-        place = 0
-        while place < len(tokens):
-            if tuple(tokens[place : place + 2]) == rule:
+        position = 0
+        while position < len(tokens):
+            if tuple(tokens[position : position + 2]) == rule:
                 places.append(len(swept))
                 swept.append(rule[0] + rule[1])
-                place += 2
+                position += 2
             else:
-                swept.append(tokens[place])
-                place += 1
+                swept.append(tokens[position])
+                position += 1
         tokens = swept
         yield Merged(rule, tuple(tokens), tuple(places))
 
@@ -108,8 +108,8 @@ def encoding(world: World, given: Given, *, text: str = "") -> Film:
     """A text encoded merge by merge, as tokenizers do; the reader may type another."""
     rules = rules_of(world)
     read = given if isinstance(given, str) else text
-    known = {side for rule in rules for side in "".join(rule)}
-    if unknown := [c for c in read if c not in known]:
+    characters = {side for rule in rules for side in "".join(rule)}
+    if unknown := [c for c in read if c not in characters]:
         raise LessonError(f"expected characters of the rules, not {visible(unknown[0])}")
     steps = list(greedy(rules, read))
     listed = Row("rules", tuple(map(rule_name, rules)))
@@ -169,59 +169,59 @@ def cuts(
 
     Source: Koo et al. 2024, Appendix A.
     """
-    made = []
+    lines = []
     for row in rows:
         tokens = [str(token) for token in row["tokens"]]
         text = "".join(tokens)
         accepted = "✓" if world.grammar.accepts(text) else "✗"
         crossing = _crossing(tokens, _borders(text, terminals))
-        made.append(
+        lines.append(
             (str(row["score"]), " ".join(map(visible, tokens)), text, accepted, crossing or "none")
         )
     heads = ("score", "tokens", "text", "accepted", "crosses terminals")
-    return Table("Ways to spell a call", heads, tuple(made))
+    return Table("Ways to spell a call", heads, tuple(lines))
 
 
 def _borders(text: str, terminals: Sequence[str]) -> set[int]:
     """The positions between the terminals of a text."""
-    places, place = set(), 0
-    while place < len(text):
-        found = max((t for t in terminals if text.startswith(t, place)), key=len, default="")
-        if not found:
+    places, position = set(), 0
+    while position < len(text):
+        terminal = max((t for t in terminals if text.startswith(t, position)), key=len, default="")
+        if not terminal:
             raise LessonError(f"expected terminals that make up {text!r}")
-        place += len(found)
-        places.add(place)
+        position += len(terminal)
+        places.add(position)
     return places - {len(text)}
 
 
 def _crossing(tokens: Sequence[str], borders: set[int]) -> str:
-    place, found = 0, []
+    position, crossing = 0, []
     for token in tokens:
-        if borders & set(range(place + 1, place + len(token))):
-            found.append(visible(token))
-        place += len(token)
-    return "  ".join(found)
+        if borders & set(range(position + 1, position + len(token))):
+            crossing.append(visible(token))
+        position += len(token)
+    return "  ".join(crossing)
 
 
 def spellings(world: World, *, text: str) -> Table:
     """Every tokenization of a text."""
-    made = tuple(
+    rows = tuple(
         (str(i), "  ".join(map(visible, cut)))
         for i, cut in enumerate(tokenizations(world, text), 1)
     )
-    return Table(f"Every way to spell {visible(text)}", ("", "tokens"), made)
+    return Table(f"Every way to spell {visible(text)}", ("", "tokens"), rows)
 
 
 def tokenizations(world: World, text: str) -> list[tuple[bytes, ...]]:
     """Every sequence of tokens whose text is ``text``."""
     data = text.encode()
-    found: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
-    found[0] = [()]
-    for place in range(len(data)):
+    ways: list[list[tuple[bytes, ...]]] = [[] for _ in range(len(data) + 1)]
+    ways[0] = [()]
+    for position in range(len(data)):
         for token in world.words:
-            if data.startswith(token, place):
-                found[place + len(token)] += [(*one, token) for one in found[place]]
-    return found[len(data)]
+            if data.startswith(token, position):
+                ways[position + len(token)] += [(*way, token) for way in ways[position]]
+    return ways[len(data)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,23 +235,23 @@ class Split:
 def splits(world: World) -> dict[str, Split]:
     """Every canonical token (a symbol, or a token whose text encodes to itself) with its split."""
     rules, words = rules_of(world), (word.decode() for word in world.words)
-    found = {word: Split(None) for word in words if len(word) == 1}
+    split_of = {word: Split(None) for word in words if len(word) == 1}
     for left, right in rules:
         steps = list(greedy(rules, left + right))
         if steps and steps[-1].tokens == (left + right,):
-            found[left + right] = Split(steps[-1].rule, rules.index(steps[-1].rule))
-    return found
+            split_of[left + right] = Split(steps[-1].rule, rules.index(steps[-1].rule))
+    return split_of
 
 
-def derivation(token: str, known: dict[str, Split]) -> Tree:
+def derivation(token: str, split_of: dict[str, Split]) -> Tree:
     """The merges of a canonical token as a tree.
 
     Raises: LessonError for a token that occurs in no encoding.
     """
-    if token not in known:
+    if token not in split_of:
         raise LessonError(f"expected a token some text encodes to, not {token!r}")
-    rule = known[token].rule
-    return Tree(visible(token), tuple(derivation(side, known) for side in rule) if rule else ())
+    rule = split_of[token].rule
+    return Tree(visible(token), tuple(derivation(side, split_of) for side in rule) if rule else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,25 +275,29 @@ def turns(world: World, first: str, second: str) -> Iterator[Tested]:
 
     Source: the linear form of the pairwise theorem.
     """
-    known = splits(world)
+    split_of = splits(world)
     left, right, depths, limit = first, second, (0, 0), inf
     while True:
         rule = (left, right)
-        made = known.get(left + right)
-        rank = made.rank if made is not None and made.rule == rule else None
+        split = split_of.get(left + right)
+        rank = split.rank if split is not None and split.rule == rule else None
         if rank is not None and rank < limit:
             yield Tested(left, right, depths, limit, rank, False)
             return
-        one, other = known[left], known[right]
-        if one.rule is None and other.rule is None:
+        left_split, right_split = split_of[left], split_of[right]
+        if left_split.rule is None and right_split.rule is None:
             yield Tested(left, right, depths, limit, rank, True)
             return
         yield Tested(left, right, depths, limit, rank)
-        if one.rule is not None and one.rank > other.rank:
-            left, limit, depths = one.rule[1], one.rank, (depths[0] + 1, depths[1])
+        if left_split.rule is not None and left_split.rank > right_split.rank:
+            left, limit, depths = left_split.rule[1], left_split.rank, (depths[0] + 1, depths[1])
         else:
-            assert other.rule is not None, "one of both is not a symbol"
-            right, limit, depths = other.rule[0], other.rank + 1, (depths[0], depths[1] + 1)
+            assert right_split.rule is not None, "one of both is not a symbol"
+            right, limit, depths = (
+                right_split.rule[0],
+                right_split.rank + 1,
+                (depths[0], depths[1] + 1),
+            )
 
 
 def _size(tree: Tree) -> int:
@@ -314,8 +318,8 @@ def pair(world: World, given: Given, *, tokens: Sequence[str]) -> Film:
     rules = rules_of(world)
     if len(tokens) != 2:
         raise LessonError("expected two tokens")
-    known = splits(world)
-    trees = [derivation(token, known) for token in tokens]
+    split_of = splits(world)
+    trees = [derivation(token, split_of) for token in tokens]
     graphs = tuple(
         tree_graph(tree, f"{side}: {visible(token)}")
         for side, token, tree in zip(("left", "right"), tokens, trees, strict=True)
@@ -349,26 +353,26 @@ def _words(turn: Tested) -> str:
 def live(world: World) -> Table:
     """Every rule: whether it is ever applied, and else the rule that makes its token."""
     rules, rows = rules_of(world), []
-    known = splits(world)
+    split_of = splits(world)
     for number, rule in enumerate(rules, start=1):
         token = rule[0] + rule[1]
-        made = known.get(token)
-        if made is None:
+        split = split_of.get(token)
+        if split is None:
             steps = list(greedy(rules, token))
             instead = "  ".join(map(visible, steps[-1].tokens if steps else token))
             rows.append(
                 (str(number), rule_name(rule), "✗", f"{visible(token)} encodes to {instead}")
             )
-        elif made.rule == rule:
+        elif split.rule == rule:
             rows.append((str(number), rule_name(rule), "✓", f"makes {visible(token)}"))
         else:
-            assert made.rule is not None, "a result has a split"
+            assert split.rule is not None, "a result has a split"
             rows.append(
                 (
                     str(number),
                     rule_name(rule),
                     "✗",
-                    f"{visible(token)} is made by {rule_name(made.rule)}",
+                    f"{visible(token)} is made by {rule_name(split.rule)}",
                 )
             )
     return Table("Live rules and dead ones", ("", "rule", "live", "why"), tuple(rows))
@@ -387,22 +391,22 @@ def is_proper(world: World, tokens: Sequence[str]) -> bool:
 
 def sequences(world: World, *, rows: Sequence[Sequence[str]]) -> Table:
     """Sequences of tokens: the encoding of their text, and the first improper pair."""
-    made = []
+    lines = []
     for tokens in rows:
         ids = ids_of(world, tokens)
         broken = next(
             (
-                f"{world.shown(one)}  {world.shown(other)}"
-                for one, other in pairwise(ids)
-                if not world.bpe.pair_ok(one, other)
+                f"{world.shown(first_id)}  {world.shown(other)}"
+                for first_id, other in pairwise(ids)
+                if not world.bpe.pair_ok(first_id, other)
             ),
             "none",
         )
         spelling = "  ".join(encoded(world, world.vocabulary.decode(ids)))
         good = "✓" if is_proper(world, tokens) else "✗"
-        made.append(("  ".join(map(world.shown, ids)), spelling, good, broken))
+        lines.append(("  ".join(map(world.shown, ids)), spelling, good, broken))
     heads = ("sequence", "its text encodes to", "proper", "first broken pair")
-    return Table("Sequences of tokens", heads, tuple(made))
+    return Table("Sequences of tokens", heads, tuple(lines))
 
 
 # -- questions ---------------------------------------------------------------------------------
@@ -441,9 +445,9 @@ def encode(world: World, *, text: str) -> Question:
 def dead(world: World) -> Question:
     """Which rules are never applied."""
     rules = rules_of(world)
-    known = splits(world)
-    made = [known.get(left + right) for left, right in rules]
-    right = {i for i, rule in enumerate(rules) if (m := made[i]) is None or m.rule != rule}
+    split_of = splits(world)
+    results = [split_of.get(left + right) for left, right in rules]
+    right = {i for i, rule in enumerate(rules) if (m := results[i]) is None or m.rule != rule}
 
     def why(number: int) -> str:
         return f"encoding {visible(''.join(rules[number]))} ends with this rule"

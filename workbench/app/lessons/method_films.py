@@ -38,12 +38,12 @@ def eager(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     engine = Engine(world.text, world.vocabulary, world.start)
     ids = taken(world, given, tokens)
     frames = [_ending_frame(world, engine, ids, 0, "Nothing is read.")]
-    for place, token_id in enumerate(ids):
+    for position, token_id in enumerate(ids):
         flag = engine.advance(token_id)
         if flag is Advance.INVALID:
             state = "it is finished" if engine.is_finished else "the grammar cannot read it here"
             say = f"{world.shown(token_id)}: INVALID, since {state}."
-            frames.append(_ending_frame(world, engine, ids, place, say))
+            frames.append(_ending_frame(world, engine, ids, position, say))
             break
         words = (
             "EXHAUSTED: the text is a sentence, and the engine accepts no more tokens"
@@ -51,21 +51,21 @@ def eager(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
             else "CONTINUE: no sentence yet"
         )
         frames.append(
-            _ending_frame(world, engine, ids, place + 1, f"{world.shown(token_id)}: {words}.")
+            _ending_frame(world, engine, ids, position + 1, f"{world.shown(token_id)}: {words}.")
         )
     return Film((), tuple(frames), "tokens", opens_at(given), ids)
 
 
 def _ending_frame(
-    world: World, engine: Engine, ids: tuple[int, ...], place: int, say: str
+    world: World, engine: Engine, ids: tuple[int, ...], position: int, say: str
 ) -> Frame:
-    so_far = world.vocabulary.decode(ids[:place])
+    so_far = world.vocabulary.decode(ids[:position])
     constraint = world.constraint
     state = constraint.step_bytes(constraint.initial, so_far)
     exact = () if state is None else tuple(map(world.shown, constraint.mask(state)))
     possible = engine.current_possible_tokens()
     rows = (
-        taken_row(world, ids, place),
+        taken_row(world, ids, position),
         Row("engine allows", tuple(map(world.shown, possible)) or ("nothing",)),
         Row("exact mask allows", exact or ("nothing",)),
     )
@@ -196,8 +196,10 @@ def side_by_side(world: World, given: Given, *, methods: Sequence[MethodSpec]) -
         raise LessonError("expected methods to compare")
     runs = [run_of(world, spec) for spec in methods]
     frames = [Frame(_opening(runs), rows=_rows(world, runs, 0))]
-    for place in range(max(len(run.text_steps) for run in runs)):
-        frames.append(Frame(_turn_words(world, runs, place), rows=_rows(world, runs, place + 1)))
+    for position in range(max(len(run.text_steps) for run in runs)):
+        frames.append(
+            Frame(_turn_words(world, runs, position), rows=_rows(world, runs, position + 1))
+        )
     frames.append(Frame(_ending(runs), rows=_rows(world, runs, len(frames))))
     return Film((), tuple(frames))
 
@@ -216,12 +218,12 @@ def _rows(world: World, runs: Sequence[Run], taken: int) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def _turn_words(world: World, runs: Sequence[Run], place: int) -> str:
+def _turn_words(world: World, runs: Sequence[Run], position: int) -> str:
     parts = []
     for run in runs:
-        if place >= len(run.text_steps):
+        if position >= len(run.text_steps):
             continue
-        step = run.text_steps[place]
+        step = run.text_steps[position]
         words = f"{run.name}: {world.shown(step.token_id)}, {in_bits(surprise(step))}"
         if step.intervened:
             words += f" ({world.shown(step.favourite_id)} is masked)"
@@ -267,7 +269,7 @@ def masks(
     """Every token after some others: whether each method allows it."""
     allowed = [allowed_by(world, spec, after) for spec in methods]
     ids = ids_of(world, only) if only else range(len(world.vocabulary))
-    rows = tuple((world.shown(i), *("✓" if i in one else "✗" for one in allowed)) for i in ids)
+    rows = tuple((world.shown(i), *("✓" if i in mask else "✗" for mask in allowed)) for i in ids)
     where = f"After {visible(''.join(after))}" if after else "At the beginning"
     return Table(where, ("token", *map(name_of, methods)), rows)
 
@@ -316,7 +318,7 @@ def warmed(world: World, constraint: Constraint) -> list[Trace]:
 
 def _certain(world: World, tokens: Sequence[str]) -> KnownModel:
     """A model that gives these tokens probability 1."""
-    texts = ["".join(tokens[:place]) for place in range(len(tokens) + 1)]
+    texts = ["".join(tokens[:length]) for length in range(len(tokens) + 1)]
     following = zip(texts, (*tokens, "end"), strict=True)
     return KnownModel(world.vocabulary, {text: {token: 1.0} for text, token in following})
 
@@ -340,12 +342,12 @@ def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...]
     constraint, ids = constrained(world, by), taken(world, given, tokens)
     state, so_far = constraint.initial, b""
     frames = [_choice_frame(world, by, constraint, state, so_far, ids, 0, "Nothing is written.")]
-    for place, token_id in enumerate(ids):
+    for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token_id not in constraint.mask(state):
             every = _choices(world, by, constraint, state, so_far)
             say = f"{world.shown(token_id)} is not allowed: {every[token_id].why}."
-            frames.append(_choice_frame(world, by, constraint, state, so_far, ids, place, say))
+            frames.append(_choice_frame(world, by, constraint, state, so_far, ids, position, say))
             break
         if token is None:
             rows = (taken_row(world, ids, len(ids)),)
@@ -353,7 +355,7 @@ def under(world: World, given: Given, *, by: MethodSpec, tokens: tuple[str, ...]
             break
         state, so_far = constraint.advance(state, token_id), so_far + token
         say = f"{world.shown(token_id)} is taken."
-        frames.append(_choice_frame(world, by, constraint, state, so_far, ids, place + 1, say))
+        frames.append(_choice_frame(world, by, constraint, state, so_far, ids, position + 1, say))
     return Film((), tuple(frames), "tokens", opens_at(given), ids)
 
 
@@ -364,10 +366,10 @@ def _choice_frame(
     state: State,
     so_far: bytes,
     ids: Sequence[TokenId],
-    place: int,
+    position: int,
     say: str,
 ) -> Frame:
-    rows = [taken_row(world, tuple(ids), place)]
+    rows = [taken_row(world, tuple(ids), position)]
     if by.get("method") == "lalr":
         rows += _parser_rows(of_class(LalrConstraint, constraint), state)
     return Frame(say, rows=tuple(rows), choices=_choices(world, by, constraint, state, so_far))

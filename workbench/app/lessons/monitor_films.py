@@ -62,9 +62,9 @@ def monitored(world: World, given: Given, *, monitor: str, tokens: tuple[str, ..
     film = stack_films.over_tokens(world, given, tokens=tokens, drawn="rules")
     joined = _joined(world, monitor)
     state, so_far, frames = joined.initial, b"", list[Frame]()
-    for place, frame in enumerate(film.frames):
-        if place:
-            token_id = film.taken[place - 1]
+    for position, frame in enumerate(film.frames):
+        if position:
+            token_id = film.taken[position - 1]
             if frame.good:
                 frames.append(frame)
                 break
@@ -84,9 +84,9 @@ def monitored(world: World, given: Given, *, monitor: str, tokens: tuple[str, ..
 
 def meanings(world: World, *, monitor: str, texts: Sequence[str]) -> Table:
     """Which texts the grammar accepts, which of them the monitor accepts, and why not."""
-    own, rows = _monitor(monitor), []
+    instance, rows = _monitor(monitor), []
     for text in texts:
-        reason = _monitor_refused(own, text)
+        reason = _monitor_refused(instance, text)
         parses = "✓" if world.grammar.accepts(text) else "✗"
         rows.append((visible(text), parses, "✗" if reason else "✓", reason))
     return Table("Form and meaning", ("program", "parses", "has a meaning", "because"), tuple(rows))
@@ -104,9 +104,9 @@ def taken_away(world: World, *, monitor: str, after: Sequence[Sequence[str]]) ->
     for tokens in after:
         state = _after(joined, tokens)
         wide, mask = joined.a.mask(state[0]), joined.mask(state)
-        left = "  ".join(world.shown(i) for i in mask)
+        allowed = "  ".join(world.shown(i) for i in mask)
         gone = "  ".join(world.shown(i) for i in wide if i not in mask) or "none"
-        rows.append((visible("".join(tokens)), left, gone))
+        rows.append((visible("".join(tokens)), allowed, gone))
     return Table("What the monitor removes", ("read", "allowed", "removed"), tuple(rows))
 
 

@@ -60,10 +60,10 @@ def state_after(machine: MachineRecogniser, text: bytes) -> AnyState:
     """
     state: AnyState = machine.initial
     for byte in text:
-        there = machine.step(state, byte)
-        if there is None:
+        target = machine.step(state, byte)
+        if target is None:
             raise LessonError(f"expected a text the grammar can read, not {text!r}")
-        state = there
+        state = target
     return state
 
 

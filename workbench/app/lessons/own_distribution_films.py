@@ -41,18 +41,18 @@ def shares(world: World, *, methods: Sequence[MethodSpec]) -> Table:
 
     Source: Tran-Thien 2024, challenge 1.
     """
-    found, names = judged(world, methods), list(map(name_of, methods))
+    comparison, names = judged(world, methods), list(map(name_of, methods))
     rows = [
         (
             visible(text),
-            share(found.own.probability[text]),
-            *(share(found.methods[name].probability[text]) for name in names),
+            share(comparison.own.probability[text]),
+            *(share(comparison.methods[name].probability[text]) for name in names),
         )
-        for text in found.texts
+        for text in comparison.texts
     ]
-    if any(found.methods[name].lost for name in names):
-        rows.append(("no text", "", *(share(found.methods[name].lost) for name in names)))
-    distances = (number(found.distances[name].total_variation) for name in names)
+    if any(comparison.methods[name].lost for name in names):
+        rows.append(("no text", "", *(share(comparison.methods[name].lost) for name in names)))
+    distances = (number(comparison.distances[name].total_variation) for name in names)
     rows.append(("total variation", "", *distances))
     heads = ("text", "model, given that it is valid", *names)
     return Table("What is sampled, exactly", heads, tuple(rows))
@@ -76,16 +76,16 @@ def _weight(tree: TokenTree, ids: tuple[TokenId, ...]) -> float:
 def weights(world: World) -> Table:
     """Each text under the mask, what the masks kept on its way, and their product."""
     tree = _tree(world)
-    masked, own = masked_distribution(tree, world.constraint), model_distribution(tree)
+    masked, unmasked = masked_distribution(tree, world.constraint), model_distribution(tree)
     rows = [
         (
             visible(node.text),
             share(masked.probability[node.text]),
             share(_weight(tree, ids)),
             share(math.exp(logprob + node.end)),
-            share(own.probability[node.text]),
+            share(unmasked.probability[node.text]),
         )
-        for ids, node, logprob in sorted(tree.spellings(), key=lambda one: one[1].text)
+        for ids, node, logprob in sorted(tree.spellings(), key=lambda spelling: spelling[1].text)
     ]
     heads = (
         "text",
@@ -133,7 +133,7 @@ def _draws(world: World, strategy: Strategy, count: int) -> Iterator[Trace]:
 def next_draw(world: World, tree: TokenTree, asap: Asap) -> Distribution:
     """The distribution of the next text that an ASAp draws, given all that it has learnt."""
     context = world.model.encode("")
-    found: dict[bytes, float] = dict.fromkeys(tree.texts, 0.0)
+    probabilities: dict[bytes, float] = dict.fromkeys(tree.texts, 0.0)
     waiting: list[tuple[Node, tuple[TokenId, ...], float]] = [(tree.root, (), 1.0)]
     while waiting:
         node, ids, p = waiting.pop()
@@ -145,22 +145,22 @@ def next_draw(world: World, tree: TokenTree, asap: Asap) -> Distribution:
         end = math.exp(node.end) if node.accepted else 0.0
         total = math.fsum(weighted.values()) + end
         if node.accepted:
-            found[node.text] += p * end / total
+            probabilities[node.text] += p * end / total
         for token_id, weight in weighted.items():
             waiting.append((node.children[token_id], (*ids, token_id), p * weight / total))
-    return Distribution(found)
+    return Distribution(probabilities)
 
 
 def bounds(world: World, *, texts: int) -> Table:
     """The texts an ASAp draws, the bound after each, and the distribution of the next text."""
     tree, asap, rows = _tree(world), Asap(), list[tuple[str, ...]]()
-    own, context = model_distribution(tree), world.model.encode("")
+    unmasked, context = model_distribution(tree), world.model.encode("")
     drawn = "nothing yet"
     draws = _draws(world, asap, texts)
     while True:
         coming = next_draw(world, tree, asap)
         shares = (share(coming.probability[text]) for text in tree.texts)
-        far = number(distance(own, coming).total_variation)
+        far = number(distance(unmasked, coming).total_variation)
         bound = asap.bound(world.constraint, 1.0, context)
         rows.append((drawn, share(bound), *shares, far))
         trace = next(draws, None)
@@ -171,7 +171,7 @@ def bounds(world: World, *, texts: int) -> Table:
         (
             "the model's own",
             share(_valid(tree)),
-            *(share(own.probability[text]) for text in tree.texts),
+            *(share(unmasked.probability[text]) for text in tree.texts),
             "",
         )
     )
@@ -192,16 +192,22 @@ def attempts(world: World, *, texts: int) -> Table:
 
 def population(world: World, *, count: int, seed: int = 0) -> Table:
     """One population of particles: each text with its weight."""
-    found = Particles(count).population(world.model, world.constraint, "", Sampling(1.0, seed=seed))
+    population = Particles(count).population(
+        world.model, world.constraint, "", Sampling(1.0, seed=seed)
+    )
     rows = [
-        (str(place), visible(one.trace.text), share(weight))
-        for place, (one, weight) in enumerate(
-            zip(found.particles, found.weights.tolist(), strict=True), 1
+        (str(index), visible(particle.trace.text), share(weight))
+        for index, (particle, weight) in enumerate(
+            zip(population.particles, population.weights.tolist(), strict=True), 1
         )
     ]
-    again = f"resampled {count_of(found.resampled, 'time')}" if found.resampled else "not resampled"
-    valid = share(math.exp(found.log_evidence))
-    effective = number(1 / float(found.weights @ found.weights))
+    again = (
+        f"resampled {count_of(population.resampled, 'time')}"
+        if population.resampled
+        else "not resampled"
+    )
+    valid = share(math.exp(population.log_evidence))
+    effective = number(1 / float(population.weights @ population.weights))
     title = (
         f"{count} particles, {again}, effective number {effective};"
         f" estimated share of valid texts: {valid}"

@@ -88,8 +88,8 @@ def _transducer(world: World, *, merged: bool = True) -> float:
 
 
 def _height(world: World, *, after: str) -> float:
-    found = configurations(Runner(world.grammar.rules), after.encode()) or []
-    return max(len(one.stack) for one in found)
+    reached = configurations(Runner(world.grammar.rules), after.encode()) or []
+    return max(len(configuration.stack) for configuration in reached)
 
 
 def _stacks(world: World, *, after: str) -> float:
@@ -208,12 +208,12 @@ def texts(world: World, *, options: Sequence[str]) -> Question:
 def states(world: World, *, after: str) -> Question:
     """In which states Thompson's machine can be after a text."""
     nfa = world.nfa
-    here = closure(nfa, {nfa.initial})
+    reached = closure(nfa, {nfa.initial})
     for byte in after.encode():
-        here = closure(nfa, moved(nfa, here, byte))
+        reached = closure(nfa, moved(nfa, reached, byte))
     return options_question(
         tuple(str(state) for state in range(len(nfa))),
-        set(here),
+        set(reached),
         lambda state: f"no path over {visible(after)} ends in state {state}",
     )
 
@@ -273,8 +273,8 @@ def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Questio
 
 def favourite(world: World, *, after: Sequence[str] = ()) -> Question:
     """The model's first choice, if the mask forbids it."""
-    made = turn(world, tuple(world.vocabulary.ids(*(token_bytes(token) for token in after))))
-    step = made.step
+    next_turn = turn(world, tuple(world.vocabulary.ids(*(token_bytes(token) for token in after))))
+    step = next_turn.step
     right = {step.favourite_id} if step.intervened else set()
     after_text = b"".join(token_bytes(token) for token in after)
     every = choices(world, after_text)
@@ -289,12 +289,12 @@ def favourite(world: World, *, after: Sequence[str] = ()) -> Question:
 
 def ends(world: World, *, tokens: Sequence[str]) -> Question:
     """The state of the automaton after these tokens."""
-    here = world.dfa.initial
+    state = world.dfa.initial
     for token in tokens:
-        here = world.dfa.run(token_bytes(token), here) if here != DEAD else DEAD
+        state = world.dfa.run(token_bytes(token), state) if state != DEAD else DEAD
     every = tuple(str(s) for s in range(len(world.dfa)))
     return options_question(
-        every, {here}, lambda i: f"follow the edges of {' '.join(tokens)} from state 0"
+        every, {state}, lambda i: f"follow the edges of {' '.join(tokens)} from state 0"
     )
 
 

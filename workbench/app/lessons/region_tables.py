@@ -47,11 +47,11 @@ class Cut:
     @cached_property
     def entering(self) -> dict[State, set[str]]:
         """State → the characters of its entering edges."""
-        found: dict[State, set[str]] = {state: set() for state in self.machine.edges}
+        characters: dict[State, set[str]] = {state: set() for state in self.machine.edges}
         for row in self.machine.edges.values():
             for label, target in row.items():
-                found[target].add(label.decode())
-        return found
+                characters[target].add(label.decode())
+        return characters
 
     def is_cut(self, state: State, character: str) -> bool:
         """Whether every token ends before this edge."""
@@ -126,7 +126,7 @@ def _first(label: bytes) -> str:
 
 def cuts(world: World, given: Given) -> Film:
     """The automaton, its cuts, and each region between them."""
-    cut, found = cut_of(world), regions_of(world)
+    cut, regions = cut_of(world), regions_of(world)
     arcs = [
         (state, label.decode(), target)
         for state, row in sorted(cut.machine.edges.items())
@@ -140,10 +140,10 @@ def cuts(world: World, given: Given) -> Film:
               (View((), hard),)),
     ]  # fmt: skip
     first: dict[tuple[object, ...], int] = {}
-    for number, region in enumerate(found, start=1):
+    for number, region in enumerate(regions, start=1):
         same = first.setdefault(region.key, number)
         inner = {region.entry, *region.inner}
-        own = tuple(
+        region_arcs = tuple(
             i
             for i, (state, label, target) in enumerate(arcs)
             if state in inner
@@ -154,8 +154,8 @@ def cuts(world: World, given: Given) -> Film:
         say = f"Region {number}: from state {region.entry} through a cut, {edges}."
         if same != number:
             say += f" It is region {same} again: nothing has to be computed."
-        row = Row("regions", tuple(str(first[r.key]) for r in found[:number]), number - 1)
-        frames.append(Frame(say, (View(tuple(map(str, region.inner)), own),), (row,)))
+        row = Row("regions", tuple(str(first[r.key]) for r in regions[:number]), number - 1)
+        frames.append(Frame(say, (View(tuple(map(str, region.inner)), region_arcs),), (row,)))
     return Film((graph,), tuple(frames))
 
 

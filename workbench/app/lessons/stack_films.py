@@ -38,8 +38,8 @@ def configurations(runner: Runner, data: bytes) -> list[Configuration] | None:
     """All configurations after a text; None if it cannot be read."""
     if (situation := runner.run(data)) == DEAD:
         return None
-    found = runner.configurations(situation)
-    return [Configuration(state, runner.stack(node)) for state, node in found]
+    pairs = runner.configurations(situation)
+    return [Configuration(state, runner.stack(node)) for state, node in pairs]
 
 
 def stack_rows(world: World, configs: list[Configuration]) -> tuple[Row, ...]:
@@ -64,8 +64,8 @@ def live(world: World, configs: list[Configuration]) -> tuple[str, ...]:
 
 def _places(rules: Network, config: Configuration) -> Iterator[str]:
     """The states to return to, as dotted rules with the pending call."""
-    for place, back in enumerate(config.stack):
-        inner = config.stack[place + 1] if place + 1 < len(config.stack) else config.state
+    for depth, back in enumerate(config.stack):
+        inner = config.stack[depth + 1] if depth + 1 < len(config.stack) else config.state
         yield _place(rules, int(rules.owner[inner]), back)
 
 
@@ -99,24 +99,24 @@ def _reading(world: World, graph: Graph, given: Given, text: str) -> Film:
             world, graph, configs, read, 0, "Nothing is read; the stack contains its first symbol."
         )
     ]
-    for place, character in enumerate(read):
-        there = configurations(runner, read[: place + 1].encode())
-        if there is None:
-            wanted = needed(world, read[:place].encode())
+    for position, character in enumerate(read):
+        after = configurations(runner, read[: position + 1].encode())
+        if after is None:
+            wanted = needed(world, read[:position].encode())
             frames.append(
                 _frame(
                     world,
                     graph,
                     configs,
                     read,
-                    place,
+                    position,
                     f"{visible(character)} cannot be read: here it needs {wanted}.",
                 )
             )
             return Film((graph,), tuple(frames), "text", opens_at(given))
-        say = f"It reads {visible(character)}{_change(configs, there)}."
-        frames.append(_frame(world, graph, there, read, place + 1, say, configs))
-        configs = there
+        say = f"It reads {visible(character)}{_change(configs, after)}."
+        frames.append(_frame(world, graph, after, read, position + 1, say, configs))
+        configs = after
     if read:
         good = world.grammar.accepts(read)
         say = (
@@ -149,27 +149,27 @@ def _frame(
     graph: Graph,
     configs: list[Configuration],
     text: str,
-    place: int,
+    position: int,
     say: str,
     came: list[Configuration] | None = None,
 ) -> Frame:
-    good = world.grammar.accepts(text) if text and place == len(text) else None
+    good = world.grammar.accepts(text) if text and position == len(text) else None
     if "cannot be read" in say:
         good = False
     view = _view(graph, configs, came or [])
-    rows = (*reading(text, place), *stack_rows(world, configs))
+    rows = (*reading(text, position), *stack_rows(world, configs))
     return Frame(say, (view,), rows, rules=live(world, configs), good=good)
 
 
 def _view(graph: Graph, configs: list[Configuration], came: list[Configuration]) -> View:
     """The current states, and in the graph of rules the pending calls."""
-    known = {node.id for node in graph.nodes}
+    node_ids = {node.id for node in graph.nodes}
     calls = {
         node.id for node in graph.nodes for config in configs for waiting in config.stack
         if node.id.startswith("call-") and node.id.endswith(f"-{waiting}")
     }  # fmt: skip
-    lit = {str(config.state) for config in configs} & known
-    if configs and not lit and "end" in known:
+    lit = {str(config.state) for config in configs} & node_ids
+    if configs and not lit and "end" in node_ids:
         lit = {"end"}  # the token read the last character and popped the initial symbol
     arcs = _arcs(graph, tuple(str(config.state) for config in came), lit)
     return View((*sorted(lit), *sorted(calls)), arcs)
@@ -194,27 +194,27 @@ def construction_film(network: Network) -> Film:
     """
     above = draw_network(network, "rules: an automaton for each, with calls")
     below = draw_pda(pda(network), "push-down automaton")
-    made = _Building(network, above, below)
+    building = _Building(network, above, below)
     say = "Each rule is an automaton. A box calls a rule: the push-down automaton needs a stack."
-    frames = [made.frame(say, ())]
+    frames = [building.frame(say, ())]
     for name in network.names:
-        if plain := made.inside(name):
+        if plain := building.inside(name):
             reads = count_of(len(plain), "edge")
             copied = "is copied and does" if len(plain) == 1 else "are copied and do"
             say = f"{name}: {reads} without a call {copied} not change the stack."
-            frames.append(made.frame(say, plain))
+            frames.append(building.frame(say, plain))
     for number, edge in enumerate(below.edges):
         if edge.pushes:
-            frames.append(made.frame(made.pushing(edge), (number,)))
+            frames.append(building.frame(building.pushing(edge), (number,)))
     for number, edge in enumerate(below.edges):
         if edge.pops and edge.target != "end":
-            frames.append(made.frame(made.popping(edge), (number,)))
+            frames.append(building.frame(building.popping(edge), (number,)))
     last = [number for number, edge in enumerate(below.edges) if edge.target == "end"]
     say = "Where the start rule ends, S is popped: the stack is empty, and the text may end."
-    frames.append(made.frame(say, tuple(last)))
+    frames.append(building.frame(say, tuple(last)))
     states, edges = count_of(len(below.nodes), "state"), count_of(len(below.edges), "edge")
     say = f"The push-down automaton has {states} and {edges}; {STACK_NOTE}."
-    frames.append(made.frame(say, ()))
+    frames.append(building.frame(say, ()))
     return Film((above, below), tuple(frames))
 
 
@@ -256,7 +256,7 @@ class _Building:
         self.edges.update(new)
         edges = [self.below.edges[number] for number in new]
         lit = {end for edge in edges for end in (edge.source, edge.target)}
-        known = {end for n in self.edges for end in self._ends(n)} | {self.below.initial or ""}
+        nodes = {end for n in self.edges for end in self._ends(n)} | {self.below.initial or ""}
         if len(new) != 1:
             lit = set()
         calls = {
@@ -266,10 +266,10 @@ class _Building:
             for node in self.above.nodes
             if node.id.startswith("call-") and node.id.endswith(f"-{mark[1:]}")
         }
-        there = {node.id for node in self.above.nodes}
-        above = View((*sorted(lit & there), *sorted(calls)), self._above(edges))
+        node_ids = {node.id for node in self.above.nodes}
+        above = View((*sorted(lit & node_ids), *sorted(calls)), self._above(edges))
         return Frame(
-            say, (above, View(tuple(sorted(lit)), new, frozenset(known), frozenset(self.edges)))
+            say, (above, View(tuple(sorted(lit)), new, frozenset(nodes), frozenset(self.edges)))
         )
 
     def _ends(self, number: int) -> tuple[str, str]:
@@ -303,22 +303,22 @@ def over_tokens(
     configs = configurations(runner, b"") or []
     say = "Nothing is read; these tokens may come first."
     frames = [_token_frame(world, graph, configs, ids, 0, so_far, say)]
-    for place, token_id in enumerate(ids):
+    for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_token_frame(world, graph, configs, ids, place, so_far, say))
+            frames.append(_token_frame(world, graph, configs, ids, position, so_far, say))
             break
         if token is None:
-            rows = (taken_row(world, ids, place + 1), *stack_rows(world, configs))
+            rows = (taken_row(world, ids, position + 1), *stack_rows(world, configs))
             view = View(("end",), arcs_between(graph, (str(configs[0].state),), ("end",)))
             frames.append(Frame("The end: the text is accepted.", (view,), rows, good=True))
             break
-        there = configurations(runner, so_far + token) or []
+        after = configurations(runner, so_far + token) or []
         say = f"{world.shown(token_id)}{_edits(runner, so_far, token)}."
         so_far += token
-        frames.append(_token_frame(world, graph, there, ids, place + 1, so_far, say, configs))
-        configs = there
+        frames.append(_token_frame(world, graph, after, ids, position + 1, so_far, say, configs))
+        configs = after
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
@@ -326,8 +326,8 @@ def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
     """How often the token pushes and pops, summed over its characters."""
     pushes = pops = 0
     before = configurations(runner, so_far) or []
-    for place in range(len(token)):
-        after = configurations(runner, so_far + token[: place + 1]) or []
+    for position in range(len(token)):
+        after = configurations(runner, so_far + token[: position + 1]) or []
         change = len(after[0].stack) - len(before[0].stack)
         pushes += max(0, change)
         pops += max(0, -change)
@@ -341,17 +341,17 @@ def _token_frame(
     graph: Graph,
     configs: list[Configuration],
     ids: tuple[int, ...],
-    place: int,
+    position: int,
     so_far: bytes,
     say: str,
     came: list[Configuration] | None = None,
 ) -> Frame:
     view = _view(graph, configs, came or [])
-    if came and place:
-        token = world.shown(ids[place - 1])
+    if came and position:
+        token = world.shown(ids[position - 1])
         named = [a for a in view.arcs if token in graph.edges[a].labels]
         view = View(view.lit, tuple(named[:1]) or view.arcs)
-    rows = (taken_row(world, ids, place), *stack_rows(world, configs))
+    rows = (taken_row(world, ids, position), *stack_rows(world, configs))
     return Frame(say, (view,), rows, choices(world, so_far), rules=live(world, configs))
 
 
@@ -404,11 +404,11 @@ def tree_graph(tree: Tree, name: str) -> Graph:
     edges: list[Edge] = []
 
     def add(part: Tree) -> str:
-        own = str(len(nodes))
-        nodes.append(Node(own, part.name, () if part.parts else ("call",), part.name))
+        node_id = str(len(nodes))
+        nodes.append(Node(node_id, part.name, () if part.parts else ("call",), part.name))
         for child in part.parts:
-            edges.append(Edge(own, add(child)))
-        return own
+            edges.append(Edge(node_id, add(child)))
+        return node_id
 
     add(tree)
     return Graph(name, tuple(nodes), tuple(edges))
@@ -419,9 +419,11 @@ def trees(world: World, given: Given) -> Film:
     case = found(world)
     names = world.grammar.rules.names
     graphs = tuple(
-        tree_graph(tree_of(reading, names), f"derivation {place}")
-        for place, reading in enumerate(case.readings, start=1)
+        tree_graph(tree_of(reading, names), f"derivation {number}")
+        for number, reading in enumerate(case.readings, start=1)
     )
     say = f"The engine tried texts, short ones first, and found {case.example}: two derivations."
-    rows = tuple(Row(f"tree {place}", (reading,)) for place, reading in enumerate(case.readings, 1))
+    rows = tuple(
+        Row(f"tree {number}", (reading,)) for number, reading in enumerate(case.readings, 1)
+    )
     return Film(graphs, (Frame(say, rows=rows),))

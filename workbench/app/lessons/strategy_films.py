@@ -77,16 +77,18 @@ def place(world: World, after: Sequence[str], by: MethodSpec) -> Place:
 
 def rejection(world: World, *, after: Sequence[str], by: MethodSpec = EXACT) -> Table:
     """For each token, the probabilities that it is proposed and accepted, or replaces a refusal."""
-    here = place(world, after, by)
-    refused = 1 - here.accepted
-    excess = [max(0.0, p - q) for p, q in zip(here.target, here.draft, strict=True)]
+    position = place(world, after, by)
+    refused = 1 - position.accepted
+    excess = [max(0.0, p - q) for p, q in zip(position.target, position.draft, strict=True)]
     rows = []
-    for token_id, q, p, more in zip(here.ids, here.draft, here.target, excess, strict=True):
+    for token_id, q, p, more in zip(
+        position.ids, position.draft, position.target, excess, strict=True
+    ):
         kept, instead = min(p, q), refused * more / (sum(excess) or 1)
         if p or q:
             cells = (q, p, min(1.0, p / q) if q else 1.0, kept, instead, kept + instead)
             rows.append((world.shown(token_id), *map(share, cells)))
-    kept_sum = share(here.accepted)
+    kept_sum = share(position.accepted)
     rows.append(("together", share(1), share(1), "", kept_sum, share(refused), share(1)))
     heads = ("token", "draft q", "target p", "accepted", "proposed and kept", "instead", "in all")
     return Table("What is taken is distributed as the target alone", heads, tuple(rows))
@@ -194,15 +196,15 @@ def passed(world: World, by: MethodSpec, strategy: str, tokens: int = 0) -> Pass
     ids = [step.token_id for step in steps]
     begin = len(world.model.encode(""))
     starts = [read - begin for read, _ in session.passes]
-    made = []
-    for place, (_, proposed) in enumerate(session.passes):
-        rest = ids[starts[place] :]
-        last = place + 1 == len(starts)
-        end = _right(proposed, rest) + 1 if last else starts[place + 1] - starts[place]
-        forced = _forced(constraint, ids[: starts[place]], proposed)
-        made.append(Judged(proposed, forced, tuple(rest[:end])))
-    over = sum(len(judged.taken) for judged in made)
-    return Passed(steps, tuple(made), tuple(ids[over:]))
+    passes = []
+    for index, (_, proposed) in enumerate(session.passes):
+        rest = ids[starts[index] :]
+        last = index + 1 == len(starts)
+        end = _right(proposed, rest) + 1 if last else starts[index + 1] - starts[index]
+        forced = _forced(constraint, ids[: starts[index]], proposed)
+        passes.append(Judged(proposed, forced, tuple(rest[:end])))
+    over = sum(len(judged.taken) for judged in passes)
+    return Passed(steps, tuple(passes), tuple(ids[over:]))
 
 
 def _forced(
@@ -212,12 +214,12 @@ def _forced(
     state = constraint.initial
     for token_id in before:
         state = constraint.advance(state, token_id)
-    found = []
+    forced = []
     for token_id in proposed:
-        found.append(len(constraint.mask(state)) == 1)
+        forced.append(len(constraint.mask(state)) == 1)
         if token_id != constraint.vocabulary.end:
             state = constraint.advance(state, token_id)
-    return tuple(found)
+    return tuple(forced)
 
 
 def passes(
@@ -241,8 +243,8 @@ def passes(
     if run.unasked:
         written += map(world.shown, run.unasked)
         row = Row("text", tuple(written), len(written) - 1)
-        left = " ".join(map(world.shown, run.unasked))
-        frames.append(Frame(f"No choice is left: {left} without a pass.", rows=(row,)))
+        tokens_text = " ".join(map(world.shown, run.unasked))
+        frames.append(Frame(f"No choice is left: {tokens_text} without a pass.", rows=(row,)))
     say = f"{count_of(len(run.steps), 'token')} in {len(run.passes)} passes."
     frames.append(Frame(say, rows=(Row("text", tuple(written)),)))
     return Film((), tuple(frames))
@@ -262,9 +264,9 @@ def _result_words(world: World, judged: Judged) -> str:
         result = f"{judged.right} right, then the model wants {wanted}"
     taken = count_of(len(judged.taken), "token")
     forced = len(judged.proposed) - judged.guesses
-    made = f"{judged.guesses} guessed" if judged.guesses else ""
+    count_text = f"{judged.guesses} guessed" if judged.guesses else ""
     along = f"{forced} forced" if forced else ""
-    return f"{' and '.join(filter(None, (made, along)))}; {result}. {taken} in one pass."
+    return f"{' and '.join(filter(None, (count_text, along)))}; {result}. {taken} in one pass."
 
 
 def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXACT) -> Table:
@@ -272,7 +274,7 @@ def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXA
 
     Source: Beurer-Kellner et al. 2024, Figure 5, with passes in place of seconds.
     """
-    made = []
+    lines = []
     plain = passed(world, by, "plain")
     for row in rows:
         tokens = int(row.get("tokens", 0))
@@ -281,7 +283,7 @@ def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXA
         right = sum(judged.right_guesses for judged in run.passes)
         forced = sum(len(judged.proposed) - judged.guesses for judged in run.passes)
         alike = [s.token_id for s in run.steps] == [s.token_id for s in plain.steps]
-        made.append(
+        lines.append(
             (
                 str(row["name"]),
                 str(len(run.steps)),
@@ -294,7 +296,7 @@ def strategies(world: World, *, rows: Sequence[MethodSpec], by: MethodSpec = EXA
         )
     heads = ("strategy", "tokens", "passes", "tokens a pass", "guesses right")
     rest = ("forced proposals", "same tokens")
-    return Table("The same text in fewer passes", (*heads, *rest), tuple(made))
+    return Table("The same text in fewer passes", (*heads, *rest), tuple(lines))
 
 
 def counted(world: World, *, by: MethodSpec = EXACT) -> Table:
@@ -322,14 +324,14 @@ def pass_count(world: World, *, strategy: str, tokens: int = 0, by: MethodSpec =
 
 def chosen_first(world: World, by: MethodSpec) -> list[tuple[Step, bool]]:
     """The steps of an opportunistic run, each with whether its whole mask was computed."""
-    constraint, found = constrained(world, by), []
+    constraint, steps = constrained(world, by), []
     run = generate(
         world.model, constraint, "", max_tokens=_MAX_TOKENS, top=0, strategy=OpportunisticMasking()
     )
     for step in run:
         assert isinstance(step.mask, LazyMask), "of an opportunistic run"
-        found.append((step, step.mask.is_computed and not step.is_end))
-    return found
+        steps.append((step, step.mask.is_computed and not step.is_end))
+    return steps
 
 
 def whole_masks(world: World, *, by: MethodSpec) -> float:
@@ -343,10 +345,10 @@ def opportunistic(world: World, *, by: MethodSpec = EXACT) -> Table:
     Source: Beurer-Kellner et al. 2024, §3.5 (opportunistic masking).
     """
     rows = []
-    for place, (step, whole) in enumerate(chosen_first(world, by), start=1):
+    for position, (step, whole) in enumerate(chosen_first(world, by), start=1):
         rows.append(
             (
-                str(place),
+                str(position),
                 world.shown(step.favourite_id),
                 "✗" if whole else "✓",
                 "the whole mask" if whole else "this token alone",

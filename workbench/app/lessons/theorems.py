@@ -67,7 +67,9 @@ def _sequences(world: World, longest: int) -> Iterator[tuple[TokenId, ...]]:
 
     Raises: LessonError if there are too many.
     """
-    ids: Sequence[TokenId] = [i for i, one in enumerate(world.vocabulary.tokens) if one is not None]
+    ids: Sequence[TokenId] = [
+        i for i, token in enumerate(world.vocabulary.tokens) if token is not None
+    ]
     if sum(len(ids) ** size for size in range(longest + 1)) > _MAX_ROWS:
         raise LessonError(f"expected at most {_MAX_ROWS} sequences")
     for size in range(longest + 1):

@@ -117,24 +117,26 @@ def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> 
     """The machine over tokens; the reader takes tokens and sees the mask of every state."""
     dfa = world.dfa
     graph = draw_token_fsa(compose(dfa, world.vocabulary), dfa, f"{name_of(world)} over tokens")
-    frames, here, so_far = [], dfa.initial, b""
+    frames, state, so_far = [], dfa.initial, b""
     ids = taken(world, given, tokens)
     say = "State 0: these tokens may come first."
-    frames.append(_masked(world, graph, here, ids, 0, so_far, say))
-    for place, token_id in enumerate(ids):
+    frames.append(_masked(world, graph, state, ids, 0, so_far, say))
+    for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token is None:
-            frames.append(_ended(world, graph, here, ids, so_far))
+            frames.append(_ended(world, graph, state, ids, so_far))
             break
-        there = dfa.run(token, here)
-        if there == DEAD or not allows(world, so_far, token_id):
+        target = dfa.run(token, state)
+        if target == DEAD or not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_masked(world, graph, here, ids, place, so_far, say))
+            frames.append(_masked(world, graph, state, ids, position, so_far, say))
             break
         so_far += token
-        say = f"{world.shown(token_id)} leads from state {here} to state {there}."
-        frames.append(_masked(world, graph, there, ids, place + 1, so_far, say, here, token_id))
-        here = there
+        say = f"{world.shown(token_id)} leads from state {state} to state {target}."
+        frames.append(
+            _masked(world, graph, target, ids, position + 1, so_far, say, state, token_id)
+        )
+        state = target
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
@@ -147,70 +149,72 @@ def allows(world: World, so_far: bytes, token_id: TokenId) -> bool:
 def _masked(
     world: World,
     graph: Graph,
-    here: int,
+    state: int,
     ids: tuple[TokenId, ...],
-    place: int,
+    position: int,
     so_far: bytes,
     say: str,
     came: int | None = None,
     token_id: TokenId = 0,
 ) -> Frame:
-    lit = (str(here),)
-    arcs = () if came is None else _arcs_of(graph, str(came), str(here), world.shown(token_id))
-    rows = (taken_row(world, ids, place),)
+    lit = (str(state),)
+    arcs = () if came is None else _arcs_of(graph, str(came), str(state), world.shown(token_id))
+    rows = (taken_row(world, ids, position),)
     return Frame(say, (View(lit, arcs),), rows, choices(world, so_far))
 
 
 def _arcs_of(graph: Graph, source: str, target: str, token: str) -> tuple[int, ...]:
     """The edge with this token; its label distinguishes parallel edges."""
-    found = arcs_between(graph, (source,), (target,))
-    return tuple(a for a in found if token in graph.edges[a].labels) or found
+    arcs = arcs_between(graph, (source,), (target,))
+    return tuple(a for a in arcs if token in graph.edges[a].labels) or arcs
 
 
-def _ended(world: World, graph: Graph, here: int, ids: tuple[TokenId, ...], so_far: bytes) -> Frame:
+def _ended(
+    world: World, graph: Graph, state: int, ids: tuple[TokenId, ...], so_far: bytes
+) -> Frame:
     good = world.grammar.accepts(so_far)
     say = "The end: the text is accepted." if good else "The text may not end here."
     rows = (taken_row(world, ids, len(ids)),)
-    return Frame(say, (View((str(here),)),), rows, good=good)
+    return Frame(say, (View((str(state),)),), rows, good=good)
 
 
-def taken_row(world: World, ids: tuple[TokenId, ...], place: int) -> Row:
+def taken_row(world: World, ids: tuple[TokenId, ...], position: int) -> Row:
     """The tokens taken."""
-    return Row("tokens", tuple(world.shown(i) for i in ids[:place]), place - 1)
+    return Row("tokens", tuple(world.shown(i) for i in ids[:position]), position - 1)
 
 
 def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The automaton over bytes; tokens may end inside a character."""
     dfa, graph = world.dfa, _byte_graph(world)
-    frames, here, so_far = [], dfa.initial, b""
+    frames, state, so_far = [], dfa.initial, b""
     ids = taken(world, given, tokens)
     say = "The machine starts in state 0; its edges are bytes."
-    frames.append(_masked(world, graph, here, ids, 0, so_far, say))
-    for place, token_id in enumerate(ids):
+    frames.append(_masked(world, graph, state, ids, 0, so_far, say))
+    for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token is None:
-            frames.append(_ended(world, graph, here, ids, so_far))
+            frames.append(_ended(world, graph, state, ids, so_far))
             break
         if not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_masked(world, graph, here, ids, place, so_far, say))
+            frames.append(_masked(world, graph, state, ids, position, so_far, say))
             break
-        there = dfa.run(token, here)
+        target = dfa.run(token, state)
         so_far += token
-        say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {there}."
-        frame = _masked(world, graph, there, ids, place + 1, so_far, say)
-        passed = tuple(_passed(dfa, token, here))
+        say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {target}."
+        frame = _masked(world, graph, target, ids, position + 1, so_far, say)
+        passed = tuple(_passed(dfa, token, state))
         arcs = tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
-        frames.append(Frame(frame.say, (View((str(there),), arcs),), frame.rows, frame.choices))
-        here = there
+        frames.append(Frame(frame.say, (View((str(target),), arcs),), frame.rows, frame.choices))
+        state = target
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
-def _passed(dfa: Dfa, token: bytes, here: int) -> Iterator[tuple[int, int]]:
+def _passed(dfa: Dfa, token: bytes, state: int) -> Iterator[tuple[int, int]]:
     for byte in token:
-        there = dfa.step(here, byte)
-        yield here, there
-        here = there
+        target = dfa.step(state, byte)
+        yield state, target
+        state = target
 
 
 def _byte_graph(world: World) -> Graph:
@@ -220,14 +224,14 @@ def _byte_graph(world: World) -> Graph:
         Node(str(s), str(s), ("initial",) * (s == dfa.initial) + ("final",) * dfa.is_final(s))
         for s in range(len(dfa))
     )
-    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    ranges_of: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for state in range(len(dfa)):
         for byte in range(256):
             if (target := dfa.step(state, byte)) != DEAD:
-                found.setdefault((state, target), []).append((byte, byte))
+                ranges_of.setdefault((state, target), []).append((byte, byte))
     edges = tuple(
         Edge(str(source), str(target), (_bytes_label(normalized(ranges)),))
-        for (source, target), ranges in found.items()
+        for (source, target), ranges in ranges_of.items()
     )
     return Graph(f"{name_of(world)} over bytes", nodes, edges)
 
@@ -254,17 +258,20 @@ def over_labels(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> 
     constraint, graph = constraint_of(world), token_graph(world)
     ids = taken(world, given, tokens)
     frames = [_frame(world, graph, (), "State 0: these tokens may come first.")]
-    for place, token_id in enumerate(ids):
-        here = state_after(constraint, ids[:place])
-        shown, how = world.shown(token_id), _reason(world, ids[:place], token_id)
-        if token_id not in constraint.mask(here):
-            frames.append(_frame(world, graph, ids[:place], f"{shown} is not allowed: {how}."))
+    for position, token_id in enumerate(ids):
+        state = state_after(constraint, ids[:position])
+        shown, how = world.shown(token_id), _reason(world, ids[:position], token_id)
+        if token_id not in constraint.mask(state):
+            frames.append(_frame(world, graph, ids[:position], f"{shown} is not allowed: {how}."))
             break
         if token_id == world.vocabulary.end:
-            view, row = View((_graph_state(world, ids[:place]),)), taken_row(world, ids, place)
+            view, row = (
+                View((_graph_state(world, ids[:position]),)),
+                taken_row(world, ids, position),
+            )
             frames.append(Frame("The end: the text is accepted.", (view,), (row,), good=True))
             break
-        frames.append(_frame(world, graph, ids[: place + 1], f"{shown} is {how}."))
+        frames.append(_frame(world, graph, ids[: position + 1], f"{shown} is {how}."))
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
@@ -282,8 +289,8 @@ def _frame(world: World, graph: Graph, ids: _Ids, say: str) -> Frame:
         constraint = constraint_of(world)
         label = constraint.label(state_after(constraint, ids[:-1]), ids[-1])
         name = label.name if label else world.shown(ids[-1])
-        found = arcs_between(graph, (_graph_state(world, ids[:-1]),), (lit,))
-        arcs = tuple(a for a in found if any(name in one for one in graph.edges[a].labels))
+        candidates = arcs_between(graph, (_graph_state(world, ids[:-1]),), (lit,))
+        arcs = tuple(a for a in candidates if any(name in label for label in graph.edges[a].labels))
     row = taken_row(world, tuple(ids), len(ids))
     return Frame(say, (View((lit,), arcs),), (row,), _choices(world, ids))
 
@@ -315,10 +322,10 @@ def read(world: World, *, tokens: Sequence[str]) -> Table:
     rows = [
         (
             world.shown(token_id),
-            _reason(world, ids[:place], token_id),
-            str(sum(choice.allowed for choice in _choices(world, ids[:place]))),
+            _reason(world, ids[:position], token_id),
+            str(sum(choice.allowed for choice in _choices(world, ids[:position]))),
         )
-        for place, token_id in enumerate(ids)
+        for position, token_id in enumerate(ids)
     ]
     return Table("How each token is read", ("token", "how", "tokens allowed"), tuple(rows))
 
@@ -326,9 +333,9 @@ def read(world: World, *, tokens: Sequence[str]) -> Table:
 def sizes(world: World, *, vocabularies: Sequence[str]) -> Table:
     """The number of tokens of each label in real vocabularies."""
     rows = [
-        (name, one.label.name, f"{len(one.mask):,} of {len(loaded):,}")
+        (name, entry.label.name, f"{len(entry.mask):,} of {len(loaded):,}")
         for name, loaded in ((name, Vocabulary.load(name)) for name in vocabularies)
-        for one in label_vocabulary(loaded).labels
+        for entry in label_vocabulary(loaded).labels
     ]
     return Table("What one edge represents", ("vocabulary", "label", "tokens"), tuple(rows))
 
@@ -373,9 +380,9 @@ def same_value(world: World, *, text: str) -> Question:
         verdict = world.grammar.check(written)
         if not verdict.accepted:
             return Reply(False, f"The machine rejects it: it {verdict}.")
-        made, wanted = world.grammar.parse(written), world.grammar.parse(text)
-        if made != wanted:
-            return Reply(False, f"Its value is {made!r}, not {wanted!r}.")
+        value, wanted = world.grammar.parse(written), world.grammar.parse(text)
+        if value != wanted:
+            return Reply(False, f"Its value is {value!r}, not {wanted!r}.")
         return Reply(True, f"Right: both have the value {wanted!r}.")
 
     return Question("text", (), judge)

@@ -316,8 +316,8 @@ class Admission:
 
         Raises: BusyError; what ``work`` raises.
         """
-        sent = await request.json()
-        client = self.client(request, sent.get("session_hash"))
+        body = await request.json()
+        client = self.client(request, body.get("session_hash"))
         ending, queue = budget_clock(), self._queues[share]
 
         def in_thread() -> T | None:

@@ -165,8 +165,8 @@ class Endpoints:
         """
         read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
         asked = hexadecimal(text_in({"token": token}, "token")) if token else None
-        sent = {**grammar_sent(text, notation, start, options), "so_far": read}
-        return why(self._handlers, {**sent, "token": asked})
+        fields = {**grammar_sent(text, notation, start, options), "so_far": read}
+        return why(self._handlers, {**fields, "token": asked})
 
     @or_refusal
     def samples(
@@ -227,8 +227,8 @@ class Endpoints:
         Returns:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
-        sent = {**grammar_sent(text, notation, start, options), "so_far": so_far}
-        return self._handlers.with_model({"model": model}).mask(sent)
+        fields = {**grammar_sent(text, notation, start, options), "so_far": so_far}
+        return self._handlers.with_model({"model": model}).mask(fields)
 
     @or_refusal
     def draw(
@@ -253,8 +253,8 @@ class Endpoints:
         Returns:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
-        sent = {**grammar_sent(text, notation, start, options), "tab": machine}
-        return for_programs(self._handlers.with_model({"model": model}).draw(sent))
+        fields = {**grammar_sent(text, notation, start, options), "tab": machine}
+        return for_programs(self._handlers.with_model({"model": model}).draw(fields))
 
     def generate(
         self,
@@ -312,7 +312,7 @@ class Endpoints:
             and kept among others), error, and at last stop, with the whole text, and repeats where
             it fills up with white space or repeats itself.
         """
-        sent = {
+        fields = {
             **grammar_sent(text, notation, start, options),
             "prompt": prompt,
             "max_tokens": max_tokens,
@@ -333,7 +333,7 @@ class Endpoints:
             "min_p": min_p,
             "repetition_penalty": repetition_penalty,
         }
-        yield from event_texts(run_batches(self._handlers, sent, _SECONDS))
+        yield from event_texts(run_batches(self._handlers, fields, _SECONDS))
 
     def compare(
         self,
@@ -379,7 +379,7 @@ class Endpoints:
             mask_bits, interventions, tokens, forward_passes, tokens_per_second, or why it failed);
             at last one with all of them as runs, or an error.
         """
-        sent = {
+        fields = {
             **grammar_sent(text, notation, start, options),
             "methods": methods.split(",") if isinstance(methods, str) else methods,
             "prompts": [prompt] if isinstance(prompt, str) else prompt,
@@ -394,7 +394,7 @@ class Endpoints:
             "min_p": min_p,
             "repetition_penalty": repetition_penalty,
         }
-        yield from compared(self._handlers, sent)
+        yield from compared(self._handlers, fields)
 
 
 def add_endpoints(handlers: Handlers, page: gr.Blocks, events: Events) -> None:

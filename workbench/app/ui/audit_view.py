@@ -52,17 +52,20 @@ def audited_engines() -> Record:
 
 
 @or_refusal
-def audit_engines(handlers: Handlers, sent: Record) -> Record:
+def audit_engines(handlers: Handlers, fields: Record) -> Record:
     """The audit of every installed engine, or why no engine can be audited."""
-    request = TextRequest.of(sent)
+    request = TextRequest.of(fields)
     handlers.compiled(request).readable()  # reports its errors
-    audits, said = _audited(request)
+    audits, stderr_text = _audited(request)
     if audits:
         return {"ok": True, "audits": audits}
-    if "none of the engines is installed" in said:
+    if "none of the engines is installed" in stderr_text:
         install = audited_engines()["install"]
         return {"ok": False, "why": f"No other engine is installed. To audit some: {install}."}
-    return {"ok": False, "why": said.removeprefix("error: ") or "the audit was not done in time"}
+    return {
+        "ok": False,
+        "why": stderr_text.removeprefix("error: ") or "the audit was not done in time",
+    }
 
 
 def _audited(request: TextRequest) -> tuple[list[Record], str]:
@@ -103,19 +106,19 @@ def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
 
     Raises: EndedError where the client leaves.
     """
-    found: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
 
     def read() -> None:
         assert process.stdout is not None
         with process.stdout as output:
             for line in output:
-                found.put(line)
-        found.put(None)
+                lines.put(line)
+        lines.put(None)
 
     threading.Thread(target=read, daemon=True).start()
     while time.monotonic() < ends:
         check_time_budget()
         with suppress(queue.Empty):
-            if (line := found.get(timeout=_CHECK_SECONDS)) is None:
+            if (line := lines.get(timeout=_CHECK_SECONDS)) is None:
                 return
             yield line

@@ -33,26 +33,28 @@ _COMPARE_SECONDS = 0.5
 
 
 @or_refusal
-def what_changed(handlers: Handlers, sent: Record) -> Record:
+def what_changed(handlers: Handlers, fields: Record) -> Record:
     """A shortest text gained and one lost compared with ``before``, and whether that is exact."""
-    now = handlers.compiled(TextRequest.of(sent)).grammar
-    earlier = sent.get("before")
+    now = handlers.compiled(TextRequest.of(fields)).grammar
+    earlier = fields.get("before")
     earlier = earlier if isinstance(earlier, Mapping) else {}
     before = handlers.compiled(TextRequest.of(earlier)).grammar
     if now is None or before is None:
         which = "grammar" if now is None else "grammar before the change"
         return {"ok": False, "why": f"The {which} cannot be read."}
-    found = equivalent(
+    difference = equivalent(
         before, now, limits=replace(handlers.pipeline.limits, seconds=_COMPARE_SECONDS)
     )
-    differs = found.gained is not None or found.lost is not None
+    differs = difference.gained is not None or difference.lost is not None
     return {
         "ok": True,
-        "same": bool(found),
-        "exact": found.exact,
-        "gained": _text(found.gained),
-        "lost": _text(found.lost),
-        "how": "both machines were compared as a whole" if differs and found.exact else found.why,
+        "same": bool(difference),
+        "exact": difference.exact,
+        "gained": _text(difference.gained),
+        "lost": _text(difference.lost),
+        "how": "both machines were compared as a whole"
+        if differs and difference.exact
+        else difference.why,
     }
 
 
@@ -65,14 +67,14 @@ _START: dict[str, str] = {Notation.GBNF: "root"}
 
 
 @or_refusal
-def convert_grammar(handlers: Handlers, sent: Record) -> Record:
+def convert_grammar(handlers: Handlers, fields: Record) -> Record:
     """The grammar in the notation ``to``, or why it cannot be written in it."""
-    request = TextRequest.of(sent)
+    request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
     grammar = compiled.grammar
     if grammar is None:
         return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
-    to = text_in(sent, "to", 40)
+    to = text_in(fields, "to", 40)
     text = export(grammar, to)
     if len(text) > MAX_TEXT_CHARACTERS:
         why = (
@@ -100,15 +102,17 @@ MAX_WORDED_PARTS = 800
 
 
 @or_refusal
-def lint_grammar(handlers: Handlers, sent: Record) -> Record:
+def lint_grammar(handlers: Handlers, fields: Record) -> Record:
     """All advice on a grammar, requested when the author has stopped typing."""
-    request = TextRequest.of(sent)
+    request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
-    found = compiled.linted(handlers.room.vocabulary())
+    lint = compiled.linted(handlers.room.vocabulary())
     source = compiled.readable().source
-    advised = (Problem.advised(one, source) for one in found.advice)
-    problems = [problem_record(one) for one in (*advised, *closing_advice(request, compiled))]
-    return {"ok": True, "problems": problems, "searched": _searched(found.pieces)}
+    advised = (Problem.advised(advice, source) for advice in lint.advice)
+    problems = [
+        problem_record(problem) for problem in (*advised, *closing_advice(request, compiled))
+    ]
+    return {"ok": True, "problems": problems, "searched": _searched(lint.pieces)}
 
 
 def _searched(pieces: int | None) -> str:
@@ -120,10 +124,10 @@ def _searched(pieces: int | None) -> str:
     return f"no ambiguity found in texts of up to {pieces:,} pieces; longer ones were not all tried"
 
 
-def time_mask(handlers: Handlers, sent: Record) -> Record:
+def time_mask(handlers: Handlers, fields: Record) -> Record:
     """The time of the first mask over the model's tokens, or the problem with them."""
     try:
-        phases = handlers.compiled(TextRequest.of(sent)).first_mask(handlers.room.vocabulary())
+        phases = handlers.compiled(TextRequest.of(fields)).first_mask(handlers.room.vocabulary())
     except WorkbenchError as error:
         return {"ok": False, "phases": [], "problems": [problem_record(Problem.of(error))]}
     return {"ok": True, "phases": [_phase(phase) for phase in phases], "problems": []}
@@ -134,26 +138,26 @@ def _phase(phase: Phase) -> Record:
 
 
 @or_refusal
-def tell_in_words(handlers: Handlers, sent: Record) -> Record:
+def tell_in_words(handlers: Handlers, fields: Record) -> Record:
     """The grammar in words, one sentence for each part, with its span."""
-    grammar = handlers.compiled(TextRequest.of(sent)).readable()
-    found = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
+    grammar = handlers.compiled(TextRequest.of(fields)).readable()
+    parts = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
     lines = [
         {
             "depth": depth,
-            "sentence": one.sentence,
-            "start": one.span.start,
-            "end": one.span.end,
+            "sentence": part.sentence,
+            "start": part.span.start,
+            "end": part.span.end,
         }
-        for depth, one in found[:MAX_WORDED_PARTS]
+        for depth, part in parts[:MAX_WORDED_PARTS]
     ]
-    return {"ok": True, "lines": lines, "cut": len(found) > MAX_WORDED_PARTS}
+    return {"ok": True, "lines": lines, "cut": len(parts) > MAX_WORDED_PARTS}
 
 
 @or_refusal
-def outline_rules(handlers: Handlers, sent: Record) -> Record:
+def outline_rules(handlers: Handlers, fields: Record) -> Record:
     """Every rule, the rules it calls and its properties; no rules for a regex."""
-    grammar = handlers.compiled(TextRequest.of(sent)).readable()
+    grammar = handlers.compiled(TextRequest.of(fields)).readable()
     facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     shown = facts[:MAX_OUTLINE_RULES]
     return {
@@ -196,16 +200,16 @@ def _places(spans: Iterable[Span]) -> list[Record]:
 
 
 @or_refusal
-def sample_texts(handlers: Handlers, sent: Record) -> Record:
+def sample_texts(handlers: Handlers, fields: Record) -> Record:
     """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
-    seed = int(number_in(sent, "seed", 0, 0, 2**31 - 1))
-    compiled = handlers.compiled(TextRequest.of(sent))
+    seed = int(number_in(fields, "seed", 0, 0, 2**31 - 1))
+    compiled = handlers.compiled(TextRequest.of(fields))
     grammar = compiled.readable()
-    found = samples(grammar, SAMPLES, seed=seed)
+    texts = samples(grammar, SAMPLES, seed=seed)
     missed = near_misses(compiled.accepting, MISSES, seed=seed)
     return {
         "ok": True,
-        "texts": list(found),
+        "texts": list(texts),
         "misses": [{"text": text, "what": what} for text, what in missed],
         "how": sampling_method(grammar),
     }
@@ -216,15 +220,15 @@ MAX_SEARCHED_CHARACTERS, MAX_LISTED_MATCHES = 300_000, 5_000
 
 
 @or_refusal
-def find_matches(handlers: Handlers, sent: Record) -> Record:
+def find_matches(handlers: Handlers, fields: Record) -> Record:
     """All matches of a grammar in a long text: ``spans`` has the start and the end of each.
 
     ``why`` says why the search ended early; of many matches the first ones are listed.
     """
     spans: list[int] = []
     count, why = 0, ""
-    text = text_in(sent, "searched", MAX_SEARCHED_CHARACTERS)
-    compiled = handlers.compiled(TextRequest.of(sent))
+    text = text_in(fields, "searched", MAX_SEARCHED_CHARACTERS)
+    compiled = handlers.compiled(TextRequest.of(fields))
     try:
         for span in find(compiled.accepting, text, limits=handlers.pipeline.limits):
             count += 1
@@ -236,19 +240,19 @@ def find_matches(handlers: Handlers, sent: Record) -> Record:
 
 
 @or_refusal
-def draw_railroad(handlers: Handlers, sent: Record) -> Record:
+def draw_railroad(handlers: Handlers, fields: Record) -> Record:
     """Railroad diagrams of all rules, as a record with the fields of other pictures.
 
     Of an unfinished grammar they are those of the rules that can be read.
     """
-    compiled = handlers.compiled(TextRequest.of(sent))
+    compiled = handlers.compiled(TextRequest.of(fields))
     tree, absent = compiled.diagnosis.tree, compiled.diagnosis.absent
     drawn_of: GrammarTree | Regex | None = tree
     if tree is None:
         grammar = compiled.readable()
         drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar has a tree or a regex"
-    drawn = _fitted(drawn_of, box_of(sent).width, absent)
+    drawn = _fitted(drawn_of, box_of(fields).width, absent)
     of_rules = isinstance(drawn_of, GrammarTree)
     count = count_of(drawn.rules, "rule") if of_rules else "the regex"
     if drawn.drawn < drawn.rules and of_rules:

@@ -71,8 +71,8 @@ def group_of(contender: Contender) -> str:
     """The heading under which a method is listed."""
     if contender.name == UNCONSTRAINED:
         return "Baseline"
-    found = (head for name, head in _HEADINGS.items() if contender.source.startswith(name))
-    return next(found, "Other systems")
+    headings = (head for name, head in _HEADINGS.items() if contender.source.startswith(name))
+    return next(headings, "Other systems")
 
 
 #: Token prefixes of the texts of a language whose exact distribution is computed: by default, and
@@ -115,36 +115,36 @@ def contender_list(_: Handlers, __: Record) -> Record:
     }
 
 
-def distribution(handlers: Handlers, sent: Record) -> Record:
+def distribution(handlers: Handlers, fields: Record) -> Record:
     """The probability of each text of a finite language under each method and the model alone.
 
     The likeliest texts are listed separately, the others together.
     """
     try:
-        request = CompareRequest.of(sent)
+        request = CompareRequest.of(fields)
         grammar = handlers.compiled(request.grammar).readable()
         model = chatting(handlers.room.model(), request.chat)
         prompt = request.prompts[0]
-        most = _MAX_PREFIXES if sent.get("further") else _DEFAULT_PREFIXES
+        most = _MAX_PREFIXES if fields.get("further") else _DEFAULT_PREFIXES
         drawing = [each for each in request.contenders if each.strategy not in NARROWER_STRATEGIES]
         compared = exact_comparison(model, prompt, grammar, drawing, most=most)
         curves = _curves(compared, model.vocabulary, drawing)
-        found = compared.as_record()
+        record = compared.as_record()
     except WorkbenchError as error:
         return {"ok": False, "why": error.message}
-    texts = sorted(found["texts"], key=lambda one: -one["own"])
+    texts = sorted(record["texts"], key=lambda row: -row["own"])
     names = [name for name in texts[0] if name not in ("text", "proper_share")]
     listed, others = texts[:_MAX_TEXTS], texts[_MAX_TEXTS:]
     return {
         "ok": True,
         "prompt": prompt,
-        "columns": [{"name": name, **_plain(found["distances"].get(name, {}))} for name in names],
-        "texts": [{"text": one["text"], "p": [one[name] for name in names]} for one in listed],
-        "others": [math.fsum(one[name] for one in others) for name in names] if others else None,
+        "columns": [{"name": name, **_plain(record["distances"].get(name, {}))} for name in names],
+        "texts": [{"text": row["text"], "p": [row[name] for name in names]} for row in listed],
+        "others": [math.fsum(row[name] for row in others) for name in names] if others else None,
         "count": len(texts),
-        "failed": found["failed"]
+        "failed": record["failed"]
         | {each.name: _NOT_COMPUTED for each in request.contenders if each not in drawing},
-        "spellings": found["spellings"],
+        "spellings": record["spellings"],
         "curves": curves,
     }
 
@@ -166,23 +166,23 @@ def _curves(
         return []
     strategies = {"automaton": STRATEGIES["plain"]}
     strategies |= {each.name: STRATEGIES[each.strategy] for each in drawn}
-    found = distance_curves(compared.tree, vocabulary, strategies, seconds=_CURVE_SECONDS)
+    curves = distance_curves(compared.tree, vocabulary, strategies, seconds=_CURVE_SECONDS)
     return [
         {"name": name, "texts": round(each.texts, 1), "points": [_plain(p) for p in each.points]}
-        for name, each in found.items()
+        for name, each in curves.items()
     ]
 
 
 @or_refusal
-def compared_run(handlers: Handlers, sent: Record) -> Record:
+def compared_run(handlers: Handlers, fields: Record) -> Record:
     """One run of a comparison, repeated token by token, with everything a run shows."""
-    request = RunRequest.of(sent)
+    request = RunRequest.of(fields)
     compiled = handlers.compiled(request.grammar)
-    (contender,) = contenders_named([text_in(sent, "method", 80)])
+    (contender,) = contenders_named([text_in(fields, "method", 80)])
     model = chatting(handlers.room.model(), request.chat)
-    own = contender.prepare(model, compiled.readable()).constraint
+    constraint = contender.prepare(model, compiled.readable()).constraint
     if contender.finish:
-        own = WithinBudget(own, request.max_tokens)
+        constraint = WithinBudget(constraint, request.max_tokens)
     settings = {
         "constraint": contender.method,
         "lookahead": contender.options.get("k"),
@@ -190,7 +190,7 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
         "monitor": contender.options.get("monitor", ""),
     }
     try:
-        steps = replayed(handlers, request, own)
+        steps = replayed(handlers, request, constraint)
     except TokenNotAllowed:
         # a strategy may insert tokens that its method's mask forbids
         settings |= {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
@@ -202,26 +202,26 @@ def compared_run(handlers: Handlers, sent: Record) -> Record:
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def compare_lines(handlers: Handlers, sent: Record) -> Iterator[str]:
+def compare_lines(handlers: Handlers, fields: Record) -> Iterator[str]:
     """The lines of a comparison, one text for each batch; an error is its last line."""
-    computed = in_thread(_computed(handlers, sent), BATCH_SECONDS)
-    return handlers.streams.texts(with_head(handlers, sent, computed))
+    computed = in_thread(_computed(handlers, fields), BATCH_SECONDS)
+    return handlers.streams.texts(with_head(handlers, fields, computed))
 
 
-def compare_records(handlers: Handlers, sent: Record) -> Iterator[Record]:
+def compare_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
     """The records of a comparison; an error is the last one."""
-    computed = ([record] for record in _computed(handlers, sent))
-    return chain.from_iterable(with_head(handlers, sent, computed))
+    computed = ([record] for record in _computed(handlers, fields))
+    return chain.from_iterable(with_head(handlers, fields, computed))
 
 
-def _computed(handlers: Handlers, sent: Record) -> Iterator[Record]:
-    yield from _records(handlers.with_model(sent), CompareRequest.of(sent))
+def _computed(handlers: Handlers, fields: Record) -> Iterator[Record]:
+    yield from _records(handlers.with_model(fields), CompareRequest.of(fields))
 
 
-def compared(handlers: Handlers, sent: Record) -> Iterator[Record]:
+def compared(handlers: Handlers, request: Record) -> Iterator[Record]:
     """For programs: a record for each run; the last one holds all of them, or an error."""
     runs: list[Record] = []
-    for record in compare_records(handlers, sent):
+    for record in compare_records(handlers, request):
         match record["k"]:
             case "ended" | "failed":
                 fields = {name: v for name, v in record.items() if name not in ("r", "late")}

@@ -117,18 +117,18 @@ def _extensions() -> tuple[Completion, ...]:
 
 def _in_regexes(where: str, backslash: str = "\\") -> tuple[Context, ...]:
     """The contexts of regexes; ``backslash`` is how their source writes one."""
-    one = backslash.replace("\\", r"\\")
+    escaped = backslash.replace("\\", r"\\")
     escapes = tuple(Completion(backslash + name, about) for name, about in _ESCAPES)
     return (
         Context(r"\(\?P?<(\w*)$", _extensions(), where=where, eager=True),
-        Context(rf"{one}[pP]\{{(\w*)$", _closed(_PROPERTIES, "}"), where=where, eager=True),
+        Context(rf"{escaped}[pP]\{{(\w*)$", _closed(_PROPERTIES, "}"), where=where, eager=True),
         Context(r"(?:^|[^\\])(\(\?[<=!:>a-zP]*)$", _GROUPS, where=where),
-        Context(rf"(?:^|[^\\])(?:{one}{one})*({one}[a-zA-Z]?)$", escapes, where=where),
+        Context(rf"(?:^|[^\\])(?:{escaped}{escaped})*({escaped}[a-zA-Z]?)$", escapes, where=where),
     )
 
 
 def _closed(items: Iterable[Completion], end: str) -> tuple[Completion, ...]:
-    return tuple(Completion(one.text, one.about, one.text + end) for one in items)
+    return tuple(Completion(item.text, item.about, item.text + end) for item in items)
 
 
 def _regex() -> tuple[Context, ...]:
@@ -202,7 +202,7 @@ def _lark() -> tuple[Context, ...]:
         "%extend": "adds alternatives to a definition",
         "%llguidance": "options of llguidance",
     }
-    statements = tuple(Completion(one, about[one], f"{one} ") for one in STATEMENT_NAMES)
+    statements = tuple(Completion(name, about[name], f"{name} ") for name in STATEMENT_NAMES)
     inside = (
         Completion("%json", "a JSON Schema", "%json {}", 1),
         Completion("%regex", "substrings of a text", '%regex {"substring_words": ""}', 2),
@@ -289,10 +289,10 @@ def _structural_tag() -> tuple[Context, ...]:
     from workbench.schema.tag_formats import FORMATS, LEGACY, OUTER
 
     inside = [
-        replace(one, before=rf"^(?={_IN_SCHEMA})(?:{one.before.removeprefix('^')})")
-        if one.before.startswith("^")
-        else replace(one, before=rf"^(?={_IN_SCHEMA})[^\n]*{one.before}")
-        for one in _schema()
+        replace(context, before=rf"^(?={_IN_SCHEMA})(?:{context.before.removeprefix('^')})")
+        if context.before.startswith("^")
+        else replace(context, before=rf"^(?={_IN_SCHEMA})[^\n]*{context.before}")
+        for context in _schema()
     ]
     members = {
         name: expected for fields in FORMATS.values() for name, expected in fields.all.items()
@@ -379,14 +379,14 @@ _CONTEXTS: Mapping[str, Callable[[], tuple[Context, ...]]] = {
 @cache
 def contexts(notation: str) -> tuple[Context, ...]:
     """The contexts of a notation; none if it has no completion."""
-    made = _CONTEXTS.get(notation)
-    return () if made is None else made()
+    build = _CONTEXTS.get(notation)
+    return () if build is None else build()
 
 
-def completions(_: Handlers, sent: Record) -> Record:
+def completions(_: Handlers, fields: Record) -> Record:
     """What the editor can offer in a notation, asked once by each page."""
-    notation = text_in(sent, "notation", 40)
-    return {"contexts": [_record(one) for one in contexts(notation)]}
+    notation = text_in(fields, "notation", 40)
+    return {"contexts": [_record(context) for context in contexts(notation)]}
 
 
 def _record(context: Context) -> Record:
@@ -397,11 +397,11 @@ def _record(context: Context) -> Record:
         "eager": context.eager,
         "items": [
             {
-                "text": one.text,
-                "about": one.about,
-                "insert": one.insert or one.text,
-                "back": one.back,
+                "text": item.text,
+                "about": item.about,
+                "insert": item.insert or item.text,
+                "back": item.back,
             }
-            for one in context.items
+            for item in context.items
         ],
     }

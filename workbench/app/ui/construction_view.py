@@ -11,7 +11,7 @@ from workbench.app.lessons.constructions import (
 )
 from workbench.app.lessons.lesson import Film, LessonError, View
 from workbench.app.ui.handlers import Handlers, or_refusal
-from workbench.app.ui.lesson_view import Sent, film_record, view_record
+from workbench.app.ui.lesson_view import Fields, film_record, view_record
 from workbench.app.ui.requests import TextRequest, text_in
 from workbench.app.ui.run_records import Record
 from workbench.drawing.dot import Direction
@@ -21,40 +21,43 @@ from workbench.grammar.grammar import Grammar
 
 
 @or_refusal
-def construction_list(handlers: Handlers, sent: Sent) -> Record:
+def construction_list(handlers: Handlers, fields: Fields) -> Record:
     """Every construction with the reason why a part has none, and the parts of the grammar."""
-    grammar = _grammar(handlers, sent)
-    part = part_of(grammar, text_in(sent, "part", 200))
+    grammar = _grammar(handlers, fields)
+    part = part_of(grammar, text_in(fields, "part", 200))
     return {
         "ok": True,
         "constructions": [
             {
-                "name": str(one),
-                "title": one.heading,
-                "missing": missing_construction(part, one),
+                "name": str(construction),
+                "title": construction.heading,
+                "missing": missing_construction(part, construction),
             }
-            for one in Construction
+            for construction in Construction
         ],
-        "parts": [{"key": one.key, "title": one.title} for one in parts_of(grammar)],
+        "parts": [
+            {"key": grammar_part.key, "title": grammar_part.title}
+            for grammar_part in parts_of(grammar)
+        ],
     }
 
 
 @or_refusal
-def construction_film(handlers: Handlers, sent: Sent) -> Record:
+def construction_film(handlers: Handlers, fields: Fields) -> Record:
     """The film of a construction, or the reason for its absence."""
-    return film_record(_film(handlers, sent), _direction(sent))
+    return film_record(_film(handlers, fields), _direction(fields))
 
 
 @or_refusal
-def frame_tikz(handlers: Handlers, sent: Sent) -> Record:
+def frame_tikz(handlers: Handlers, fields: Fields) -> Record:
     """The pictures of a frame for LaTeX, with what it shows and marks."""
-    made, number = _film(handlers, sent), sent.get("frame")
-    if type(number) is not int or not 0 <= number < len(made.frames):
+    film, number = _film(handlers, fields), fields.get("frame")
+    if type(number) is not int or not 0 <= number < len(film.frames):
         raise LessonError("expected the number of a frame")
-    frame = made.frames[number]
-    graphs = made.graphs if frame.only is None else (made.graphs[frame.only],)
+    frame = film.frames[number]
+    graphs = film.graphs if frame.only is None else (film.graphs[frame.only],)
     shown = [
-        tikz(renderer().draw(graph, _direction(sent)), marks)
+        tikz(renderer().draw(graph, _direction(fields)), marks)
         for graph, marks in zip(graphs, map(_marks, frame.views), strict=True)
         if marks.shown != frozenset()
     ]
@@ -73,23 +76,25 @@ def _marks(view: View) -> Marks:
     )
 
 
-def _direction(sent: Sent) -> Direction:
-    return "TB" if sent.get("narrow") else "LR"
+def _direction(fields: Fields) -> Direction:
+    return "TB" if fields.get("narrow") else "LR"
 
 
-def _grammar(handlers: Handlers, sent: Sent) -> Grammar:
-    return handlers.compiled(TextRequest.of(sent)).readable()
+def _grammar(handlers: Handlers, fields: Fields) -> Grammar:
+    return handlers.compiled(TextRequest.of(fields)).readable()
 
 
-def _film(handlers: Handlers, sent: Sent) -> Film:
+def _film(handlers: Handlers, fields: Fields) -> Film:
     """The requested film.
 
     Raises: WorkbenchError if the grammar or its part has no such film.
     """
-    name = text_in(sent, "construction", 40)
+    name = text_in(fields, "construction", 40)
     if name not in list(Construction):
         raise LessonError(f"expected one of {', '.join(Construction)}, not {name!r}")
     construction = Construction(name)
-    grammar = part_of(_grammar(handlers, sent), text_in(sent, "part", 200))
-    vocabulary = handlers.vocabulary_of(dict(sent)) if construction is Construction.TOKENS else None
+    grammar = part_of(_grammar(handlers, fields), text_in(fields, "part", 200))
+    vocabulary = (
+        handlers.vocabulary_of(dict(fields)) if construction is Construction.TOKENS else None
+    )
     return construct(grammar, construction, vocabulary)

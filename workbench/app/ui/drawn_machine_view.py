@@ -11,15 +11,15 @@ from workbench.drawing.render import arranged
 from workbench.syntax.machine_text import DrawnMachine, from_jflap, read_machine
 
 
-def _machine_in(handlers: Handlers, sent: Record) -> DrawnMachine:
-    source = Source(text_in(sent, "text"), "machine")
+def _machine_in(handlers: Handlers, fields: Record) -> DrawnMachine:
+    source = Source(text_in(fields, "text"), "machine")
     return read_machine(source, handlers.pipeline.limits.clock())
 
 
 @or_refusal
-def arrange_machine(handlers: Handlers, sent: Record) -> Record:
+def arrange_machine(handlers: Handlers, fields: Record) -> Record:
     """Positions for all states of the machine."""
-    places = arranged(_machine_in(handlers, sent))
+    places = arranged(_machine_in(handlers, fields))
     return {
         "ok": True,
         "places": [{"name": name, "x": x, "y": y} for name, (x, y) in places.items()],
@@ -27,26 +27,26 @@ def arrange_machine(handlers: Handlers, sent: Record) -> Record:
 
 
 @or_refusal
-def machine_from_file(_: Handlers, sent: Record) -> Record:
+def machine_from_file(_: Handlers, fields: Record) -> Record:
     """The text of a machine in a file of JFLAP."""
-    return {"ok": True, "text": from_jflap(Source(text_in(sent, "text"), "file"))}
+    return {"ok": True, "text": from_jflap(Source(text_in(fields, "text"), "file"))}
 
 
 @or_refusal
-def machine_path(handlers: Handlers, sent: Record) -> Record:
+def machine_path(handlers: Handlers, fields: Record) -> Record:
     """The author's own states and edges after each beginning of the text ``read``."""
-    machine = _machine_in(handlers, sent)
-    text = text_in(sent, "read", MAX_TRIED_CHARACTERS)
+    machine = _machine_in(handlers, fields)
+    text = text_in(fields, "read", MAX_TRIED_CHARACTERS)
     sets = state_sets(machine, text, handlers.pipeline.limits)
     return {
         "ok": True,
         "sets": [
             {
-                "states": list(one.states),
-                "edges": list(one.edges),
-                "inside": list(one.inside),
-                "final": one.is_final,
+                "states": list(step.states),
+                "edges": list(step.edges),
+                "inside": list(step.inside),
+                "final": step.is_final,
             }
-            for one in sets
+            for step in sets
         ],
     }

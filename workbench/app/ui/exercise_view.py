@@ -37,7 +37,7 @@ from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.grammar.grammar import Grammar
 
-_Sent = Mapping[str, Any]
+_Fields = Mapping[str, Any]
 
 #: A check takes at most the seconds of one request; the comparison leaves some for the rest.
 _COMPARE_LIMITS = replace(LIMITS, seconds=0.8)
@@ -48,7 +48,7 @@ _SUGGESTED = 4
 
 
 @or_refusal
-def exercise_list(handlers: Handlers, sent: _Sent) -> Record:
+def exercise_list(handlers: Handlers, fields: _Fields) -> Record:
     """Every exercise of the shelf, and the conditions that a new one may have."""
     listed = [
         {**_entry(exercises()[name]), "shelf": title}
@@ -62,12 +62,12 @@ def exercise_list(handlers: Handlers, sent: _Sent) -> Record:
     return {"ok": True, "exercises": listed, "conditions": conditions}
 
 
-def _exercise(sent: _Sent) -> Exercise:
+def _exercise(fields: _Fields) -> Exercise:
     """The exercise of a request.
 
     Raises: WorkbenchError for an unknown name and a damaged link.
     """
-    named = text_in(sent, "exercise", MAX_LINK)
+    named = text_in(fields, "exercise", MAX_LINK)
     return exercises()[named] if named in exercises() else _of_link(named)
 
 
@@ -90,23 +90,23 @@ def _entry(exercise: Exercise) -> Record:
         "task": exercise.task,
         "accepts": [visible(text) for text in exercise.accepts],
         "rejects": [visible(text) for text in exercise.rejects],
-        "notations": [str(one) for one in exercise.notations],
-        "conditions": [str(one) for one in exercise.required],
+        "notations": [str(notation) for notation in exercise.notations],
+        "conditions": [str(condition) for condition in exercise.required],
     }
 
 
 @or_refusal
-def exercise(handlers: Handlers, sent: _Sent) -> Record:
+def exercise(handlers: Handlers, fields: _Fields) -> Record:
     """One exercise with the text that the editor begins with, its tests and its hint."""
-    found = _exercise(sent)
-    own = found.solution.notation
-    begin = found.starter or GrammarText("", (found.notations or (own,))[0])
-    tests = [(text, "accept") for text in found.accepts]
-    tests += [(text, "reject") for text in found.rejects]
+    exercise = _exercise(fields)
+    notation = exercise.solution.notation
+    begin = exercise.starter or GrammarText("", (exercise.notations or (notation,))[0])
+    tests = [(text, "accept") for text in exercise.accepts]
+    tests += [(text, "reject") for text in exercise.rejects]
     return {
         "ok": True,
-        **_entry(found),
-        "hint": found.hint,
+        **_entry(exercise),
+        "hint": exercise.hint,
         "begin": _grammar_record(begin),
         "tests": [{"text": text, "expect": expect} for text, expect in tests],
     }
@@ -122,22 +122,22 @@ def _grammar_record(written: GrammarText) -> Record:
 
 
 @or_refusal
-def check_exercise(handlers: Handlers, sent: _Sent) -> Record:
+def check_exercise(handlers: Handlers, fields: _Fields) -> Record:
     """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
-    found, request = _exercise(sent), TextRequest.of(sent)
-    if not request.options and request.notation is found.solution.notation:
-        request = replace(request, options=tuple(sorted(found.solution.options.items())))
+    exercise, request = _exercise(fields), TextRequest.of(fields)
+    if not request.options and request.notation is exercise.solution.notation:
+        request = replace(request, options=tuple(sorted(exercise.solution.options.items())))
     if not request.text.strip():
-        return _verdict(found, found.check("", request.notation), None)
+        return _verdict(exercise, exercise.check("", request.notation), None)
     compiled = handlers.compiled(request)
     if compiled.grammar is None:
         problem = compiled.problems[0]
         graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
-        return _verdict(found, graded, None)
-    own = found.solution  # cached by the pipeline, whose size is bounded
-    solution = _solution(handlers, _grammar_record(own))
-    graded = found.check_grammar(compiled.accepting, solution=solution, limits=_COMPARE_LIMITS)
-    return _verdict(found, graded, compiled.grammar)
+        return _verdict(exercise, graded, None)
+    model_answer = exercise.solution  # cached by the pipeline, whose size is bounded
+    solution = _solution(handlers, _grammar_record(model_answer))
+    graded = exercise.check_grammar(compiled.accepting, solution=solution, limits=_COMPARE_LIMITS)
+    return _verdict(exercise, graded, compiled.grammar)
 
 
 def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Record:
@@ -168,13 +168,13 @@ def _said(graded: Graded) -> str:
     """The sentence of a verdict."""
     if graded.outcome is Outcome.RIGHT:
         return "Right: your answer accepts the texts of the language and no others."
-    said = graded.why[:1].upper() + graded.why[1:]
+    sentence = graded.why[:1].upper() + graded.why[1:]
     if graded.outcome is Outcome.UNREADABLE:
         where = graded.problem.position if graded.problem else None
-        return f"Line {where[0]}, column {where[1]}: {graded.why}" if where else said
+        return f"Line {where[0]}, column {where[1]}: {graded.why}" if where else sentence
     if graded.outcome is Outcome.UNDECIDED:
-        return f"Probably right. {said}. No method decides this for all grammars with a stack."
-    return said.replace("The answer ", "Your answer ", 1)
+        return f"Probably right. {sentence}. No method decides this for all grammars with a stack."
+    return sentence.replace("The answer ", "Your answer ", 1)
 
 
 def _path(answer: Grammar, text: str) -> list[Record]:
@@ -199,19 +199,19 @@ def _path(answer: Grammar, text: str) -> list[Record]:
 
 
 @or_refusal
-def exercise_answer(handlers: Handlers, sent: _Sent) -> Record:
+def exercise_answer(handlers: Handlers, fields: _Fields) -> Record:
     """The model answer, when the reader asks for it."""
-    found = _exercise(sent)
-    return {"ok": True, **_grammar_record(found.solution), "teaches": found.teaches}
+    exercise = _exercise(fields)
+    return {"ok": True, **_grammar_record(exercise.solution), "teaches": exercise.teaches}
 
 
 # -- a teacher's exercise and course ---------------------------------------------------------------
 
 
 @or_refusal
-def suggest_examples(handlers: Handlers, sent: _Sent) -> Record:
+def suggest_examples(handlers: Handlers, fields: _Fields) -> Record:
     """Texts of a solution, and texts one edit away that it rejects, for the maker."""
-    grammar = _solution(handlers, sent)
+    grammar = _solution(handlers, fields)
     return {
         "ok": True,
         "accepts": list(samples(grammar, _SUGGESTED, longest=16)),
@@ -219,81 +219,83 @@ def suggest_examples(handlers: Handlers, sent: _Sent) -> Record:
     }
 
 
-def _solution(handlers: Handlers, sent: _Sent) -> Grammar:
+def _solution(handlers: Handlers, fields: _Fields) -> Grammar:
     """The compiled solution of an exercise.
 
     Raises: WorkbenchError where it is no grammar.
     """
-    compiled = handlers.compiled(TextRequest.of(sent))
+    compiled = handlers.compiled(TextRequest.of(fields))
     if compiled.grammar is None:
         problem: Problem = compiled.problems[0]
         where = problem.position
-        place = f"line {where[0]}, column {where[1]} of the solution" if where else "the solution"
-        raise WorkbenchError(f"{place}: {problem.message}", problem.hint)
+        position = (
+            f"line {where[0]}, column {where[1]} of the solution" if where else "the solution"
+        )
+        raise WorkbenchError(f"{position}: {problem.message}", problem.hint)
     return compiled.accepting
 
 
 @or_refusal
-def make_exercise(handlers: Handlers, sent: _Sent) -> Record:
+def make_exercise(handlers: Handlers, fields: _Fields) -> Record:
     """The fragment of the link to a new exercise, after its examples and conditions are checked."""
-    request = TextRequest.of(sent)
-    _solution(handlers, sent)
-    begin = {str(request.notation): text_in(sent, "begin")} if sent.get("begin") else None
-    made = exercise_of(
+    request = TextRequest.of(fields)
+    _solution(handlers, fields)
+    begin = {str(request.notation): text_in(fields, "begin")} if fields.get("begin") else None
+    exercise = exercise_of(
         {
             str(request.notation): request.text,
             "start": request.start,
             **dict(request.options),
-            **{key: text_in(sent, key, 5_000) for key in ("title", "task", "hint", "teaches")},
-            **{key: _lines(sent, key) for key in ("accepts", "rejects")},
-            "notations": sent.get("notations", []),
-            "conditions": sent.get("conditions", {}),
+            **{key: text_in(fields, key, 5_000) for key in ("title", "task", "hint", "teaches")},
+            **{key: _lines(fields, key) for key in ("accepts", "rejects")},
+            "notations": fields.get("notations", []),
+            "conditions": fields.get("conditions", {}),
             **({"begin": begin} if begin else {}),
         }
     )
-    made.verify()
-    return {"ok": True, **_entry(made), "link": encode_exercise(made)}
+    exercise.verify()
+    return {"ok": True, **_entry(exercise), "link": encode_exercise(exercise)}
 
 
-def _lines(sent: _Sent, key: str) -> list[str]:
-    texts = sent.get(key, [])
+def _lines(fields: _Fields, key: str) -> list[str]:
+    texts = fields.get(key, [])
     if not isinstance(texts, list) or len(texts) > MAX_EXAMPLES:
         raise ExerciseError(f"expected at most {MAX_EXAMPLES} texts as {key!r}")
     return [text_in({key: each}, key, MAX_TRIED_CHARACTERS) for each in texts]
 
 
 @or_refusal
-def make_course(handlers: Handlers, sent: _Sent) -> Record:
+def make_course(handlers: Handlers, fields: _Fields) -> Record:
     """The fragment of the link to a course; ``items`` has a name or link on each line."""
-    lines = text_in(sent, "items", MAX_LINK).splitlines()
-    made = course_of(text_in(sent, "title", 1_000), lines)
-    return {"ok": True, "link": encode_course(made)}
+    lines = text_in(fields, "items", MAX_LINK).splitlines()
+    course = course_of(text_in(fields, "title", 1_000), lines)
+    return {"ok": True, "link": encode_course(course)}
 
 
 @or_refusal
-def course(handlers: Handlers, sent: _Sent) -> Record:
+def course(handlers: Handlers, fields: _Fields) -> Record:
     """A course as a list."""
-    found = decode_course(text_in(sent, "course", MAX_LINK))
+    course = decode_course(text_in(fields, "course", MAX_LINK))
     return {
         "ok": True,
-        "title": found.title,
+        "title": course.title,
         "items": [
             {"lesson": each.name, "steps": len(each.steps), "title": each.title}
             if isinstance(each, Lesson)
             else _entry(each)
-            for each in found.items
+            for each in course.items
         ],
     }
 
 
 @or_refusal
-def solution_sheet(handlers: Handlers, sent: _Sent) -> Record:
+def solution_sheet(handlers: Handlers, fields: _Fields) -> Record:
     """The exercises of a list of names and links, with solutions, for a teacher's sheet."""
-    lines = text_in(sent, "items", MAX_LINK).splitlines()
-    found = course_of("", lines).items
+    lines = text_in(fields, "items", MAX_LINK).splitlines()
+    items = course_of("", lines).items
     sheet = [
         {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}
-        for each in found
+        for each in items
         if isinstance(each, Exercise)
     ]
     return {"ok": True, "exercises": sheet}

@@ -64,8 +64,10 @@ def reasons(
     """
     if not grammar.is_prefix(so_far):
         return ["no accepted text begins with this text" for _ in tokens]
-    found = zip(tokens, explain_each(grammar, so_far, tokens), strict=True)
-    notes = [_note(one) or _not_small(token, small_tokens) for token, one in found]
+    explanations = zip(tokens, explain_each(grammar, so_far, tokens), strict=True)
+    notes = [
+        _note(explanation) or _not_small(token, small_tokens) for token, explanation in explanations
+    ]
     if not monitor:
         return notes
     why = monitor_named(monitor, grammar, grammar.limits).why
@@ -91,27 +93,27 @@ def _not_small(token: bytes | None, small_tokens: bool) -> str:
     return "" if not small_tokens or token is None or is_small(token) else "small tokens only"
 
 
-def _note(found: Explanation) -> str:
-    if found.allowed:
+def _note(explanation: Explanation) -> str:
+    if explanation.allowed:
         return ""
-    begun = found.text[len(found.so_far) :]
-    note = f"{found.note} after {visible(begun)}" if begun else found.note
+    begun = explanation.text[len(explanation.so_far) :]
+    note = f"{explanation.note} after {visible(begun)}" if begun else explanation.note
     return note if len(note) <= _MAX_NOTE else note[: _MAX_NOTE - 1] + "…"
 
 
-def explain_tokens(handlers: Handlers, sent: Record) -> Record:
+def explain_tokens(handlers: Handlers, fields: Record) -> Record:
     """A short note for each of several tokens: why it is forbidden after a text."""
     try:
-        grammar = handlers.compiled(TextRequest.of(sent)).grammar
+        grammar = handlers.compiled(TextRequest.of(fields)).grammar
         if grammar is None:
             return {"reasons": []}
-        so_far, tokens = bytes_in(sent.get("so_far")), tokens_in(sent)
-        small_tokens, monitor = switch_in(sent, "small_tokens"), monitor_in(sent)
+        so_far, tokens = bytes_in(fields.get("so_far")), tokens_in(fields)
+        small_tokens, monitor = switch_in(fields, "small_tokens"), monitor_in(fields)
         notes = reasons(grammar, so_far, tokens, small_tokens=small_tokens, monitor=monitor)
         if labels_of(grammar):
             labels = _LabelReasons(handlers, grammar, so_far)
             notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
-        if switch_in(sent, "finish"):
+        if switch_in(fields, "finish"):
             notes = or_too_late(notes, tokens)
         return {"reasons": notes}
     except WorkbenchError as error:
@@ -119,26 +121,29 @@ def explain_tokens(handlers: Handlers, sent: Record) -> Record:
 
 
 @or_refusal
-def why(handlers: Handlers, sent: Record) -> Record:
+def why(handlers: Handlers, fields: Record) -> Record:
     """Why one token is forbidden after a text: what was read, and what was expected next.
 
     Without a token it explains the end; a test string is sent as a token after an empty text, with
     ``tested``: it may have any white space.
     """
-    compiled = handlers.compiled(TextRequest.of(sent))
-    grammar = compiled.accepting if switch_in(sent, "tested") else compiled.readable()
-    so_far = bytes_in(sent.get("so_far", ""))
-    token = None if sent.get("token") is None else bytes_in(sent["token"])
-    found = explain(grammar, so_far, token, monitor_in(sent) or None)
-    text, shown = so_far + found.read, len(so_far) + max(0, len(found.read) - _MAX_FOLLOWED)
+    compiled = handlers.compiled(TextRequest.of(fields))
+    grammar = compiled.accepting if switch_in(fields, "tested") else compiled.readable()
+    so_far = bytes_in(fields.get("so_far", ""))
+    token = None if fields.get("token") is None else bytes_in(fields["token"])
+    explanation = explain(grammar, so_far, token, monitor_in(fields) or None)
+    text, shown = (
+        so_far + explanation.read,
+        len(so_far) + max(0, len(explanation.read) - _MAX_FOLLOWED),
+    )
     path = _path(compiled, text, shown)
-    answer = _explanation(found, grammar.source)
-    if found.allowed and labels_of(grammar):
+    answer = _explanation(explanation, grammar.source)
+    if explanation.allowed and labels_of(grammar):
         answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
-    elif found.allowed and _not_small(token, switch_in(sent, "small_tokens")):
+    elif explanation.allowed and _not_small(token, switch_in(fields, "small_tokens")):
         answer["allowed"] = False
         answer["reason"] = "the grammar allows it, but this run allows small tokens only"
-    if found.allowed and not answer["reason"] and token and switch_in(sent, "finish"):
+    if explanation.allowed and not answer["reason"] and token and switch_in(fields, "finish"):
         answer["allowed"] = False
         answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
     return {"ok": True, "path": path, "before": text[:shown].hex(), **answer}
@@ -154,8 +159,8 @@ class _LabelReasons:
 
     def note(self, token: bytes | None) -> str:
         """A short note on how a token is read, or why not; empty where unknown."""
-        found = self.reason(token)
-        return "" if found is None else found.note
+        reason = self.reason(token)
+        return "" if reason is None else reason.note
 
     def reason(self, token: bytes | None) -> Reason | None:
         """How a token is read, or why not; None where unknown."""
@@ -176,37 +181,39 @@ def _path(compiled: Compiled, text: bytes, shown: int) -> Record:
     return follower.take(text[shown:]).path
 
 
-def _explanation(found: Explanation, source: Source) -> Record:
+def _explanation(explanation: Explanation, source: Source) -> Record:
     return {
-        "so_far": found.so_far.hex(),
-        "token": None if found.token is None else found.token.hex(),
-        "cells": _cells(found),
-        "read": visible(found.read),
-        "failing": visible(found.failing),
-        "allowed": found.allowed,
-        "reason": found.reason,
-        "expected": found.wanted,
-        "may_end": found.may_end,
-        "stacks": [[_frame(frame) for frame in stack[-_MAX_FRAMES:]] for stack in found.stacks],
-        "left_out": [max(0, len(stack) - _MAX_FRAMES) for stack in found.stacks],
-        "spans": [_place(place, source) for place in islice(found.places, _MAX_PLACES)],
-        "complete": found.complete and len(found.places) <= _MAX_PLACES,
+        "so_far": explanation.so_far.hex(),
+        "token": None if explanation.token is None else explanation.token.hex(),
+        "cells": _cells(explanation),
+        "read": visible(explanation.read),
+        "failing": visible(explanation.failing),
+        "allowed": explanation.allowed,
+        "reason": explanation.reason,
+        "expected": explanation.wanted,
+        "may_end": explanation.may_end,
+        "stacks": [
+            [_frame(frame) for frame in stack[-_MAX_FRAMES:]] for stack in explanation.stacks
+        ],
+        "left_out": [max(0, len(stack) - _MAX_FRAMES) for stack in explanation.stacks],
+        "spans": [_place(piece, source) for piece in islice(explanation.places, _MAX_PLACES)],
+        "complete": explanation.complete and len(explanation.places) <= _MAX_PLACES,
     }
 
 
-def _cells(found: Explanation) -> list[Record]:
+def _cells(explanation: Explanation) -> list[Record]:
     """The token in cells: the part that was read, the cell that fails, the rest.
 
     A cell is a character, or a byte that is not part of a character.
     """
-    if found.token is None:
+    if explanation.token is None:
         return []
     # a character that fails at its second byte fails as a whole, if the token has all of it
-    cut = max(0, len(found.text) - len(found.so_far))
-    if not found.token[cut:].startswith(found.failing.encode()):
-        cut = len(found.read)
-    read, rest = _pieces(found.token[:cut]), _pieces(found.token[cut:])
-    fails = rest[:1] if found.byte is not None else []
+    cut = max(0, len(explanation.text) - len(explanation.so_far))
+    if not explanation.token[cut:].startswith(explanation.failing.encode()):
+        cut = len(explanation.read)
+    read, rest = _pieces(explanation.token[:cut]), _pieces(explanation.token[cut:])
+    fails = rest[:1] if explanation.byte is not None else []
     after = rest[len(fails) :]
     cells = [{"text": text, "is": "read"} for text in read[-_MAX_BEFORE:]]
     if len(read) > _MAX_BEFORE:
@@ -226,10 +233,10 @@ def _frame(frame: Frame) -> Record:
     return {"rule": frame.rule, "start": frame.span.start, "end": frame.span.end}
 
 
-def _place(place: ExpectedPiece, source: Source) -> Record:
-    start, end, whole = place.span.start, place.span.end, place.whole
+def _place(piece: ExpectedPiece, source: Source) -> Record:
+    start, end, whole = piece.span.start, piece.span.end, piece.whole
     line, column = source.position(start)
-    innermost = [stack[-1].rule for stack in place.stacks if stack]
+    innermost = [stack[-1].rule for stack in piece.stacks if stack]
     before, behind = source.text[whole.start : start], source.text[end : whole.end]
     return {
         "start": start,

@@ -108,7 +108,7 @@ def guards(
 
     Raises: WorkbenchError where ``embed`` has something else.
     """
-    if wrong := [one for one in embed if not _SITE.fullmatch(one)]:
+    if wrong := [site for site in embed if not _SITE.fullmatch(site)]:
         raise WorkbenchError(
             f"expected the address of a site that shows the page, not {wrong[0]!r}",
             "for example https://site.example",
@@ -167,8 +167,8 @@ class RequestGuard:
             answer = JSONResponse({"detail": refused.detail}, refused.status_code)
             await answer(scope, receive, send)
         except TimeoutError:
-            said = f"the request did not arrive within {BODY_SECONDS:g} seconds"
-            await JSONResponse({"detail": said}, 408)(scope, receive, send)
+            message = f"the request did not arrive within {BODY_SECONDS:g} seconds"
+            await JSONResponse({"detail": message}, 408)(scope, receive, send)
         except ClientDisconnect:
             pass
         else:
@@ -183,17 +183,17 @@ class RequestGuard:
 
         Gradio looks whether a client has left only when there is something to send.
         """
-        session, left = self._session_of(scope), asyncio.Event()
+        session, disconnect = self._session_of(scope), asyncio.Event()
 
         async def watch() -> None:
             while (await receive())["type"] != "http.disconnect":
                 pass
-            left.set()
+            disconnect.set()
             if not RequestFacts.of(scope).whole:
                 await self._page._queue.clean_events(session_hash=session)
 
         async def received() -> Message:
-            await left.wait()
+            await disconnect.wait()
             return {"type": "http.disconnect"}
 
         watching = asyncio.create_task(watch())
@@ -284,8 +284,8 @@ class RequestGuard:
             return self._joined(body)
         if door in ("call", "call/v2"):
             if name not in self._endpoints:
-                known = ", ".join(self._endpoints)
-                raise HTTPException(404, f"there is no endpoint of this name, only {known}")
+                names = ", ".join(self._endpoints)
+                raise HTTPException(404, f"there is no endpoint of this name, only {names}")
             self._check_inputs(name, body, named=door == "call/v2")
             return name
         for field in ("event_id", "fn_index", "session_hash"):
@@ -329,16 +329,22 @@ class RequestGuard:
         if _describes_file(body):
             raise HTTPException(422, "expected texts, numbers and records of them, not files")
         parameters = self._endpoints[name]
-        names = [one["parameter_name"] for one in parameters]
+        names = [parameter["parameter_name"] for parameter in parameters]
         if not named:
             given = body.get("data")
             if not isinstance(given, list) or len(given) != len(names):
-                said = ", ".join(names)
-                raise HTTPException(422, f"expected as data a list of {len(names)} values: {said}")
+                names_text = ", ".join(names)
+                raise HTTPException(
+                    422, f"expected as data a list of {len(names)} values: {names_text}"
+                )
             return
         if unknown := [field for field in body if field not in names]:
             raise HTTPException(422, f"{len(unknown)} unknown inputs; expected {', '.join(names)}")
-        needed = [one["parameter_name"] for one in parameters if not one["parameter_has_default"]]
+        needed = [
+            parameter["parameter_name"]
+            for parameter in parameters
+            if not parameter["parameter_has_default"]
+        ]
         if missing := [field for field in needed if field not in body]:
             raise HTTPException(422, f"expected the inputs {', '.join(missing)} too")
 
@@ -482,6 +488,6 @@ class SecurityHeaders:
         await self.app(scope, receive, headed)
 
     def _policy(self, html: bytes) -> str:
-        scripts = (hashlib.sha256(found).digest() for found in _INLINE.findall(html))
-        hashes = "".join(f" 'sha256-{base64.b64encode(one).decode()}'" for one in scripts)
+        scripts = (hashlib.sha256(script).digest() for script in _INLINE.findall(html))
+        hashes = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in scripts)
         return _POLICY.format(scripts=hashes, ancestors=self._ancestors)

@@ -100,12 +100,12 @@ class Handlers:
         #: Two runs at a time do so: the number of cores of a small machine.
         self._preparing_turn = threading.BoundedSemaphore(2)
 
-    def with_model(self, sent: Record) -> Handlers:
+    def with_model(self, fields: Record) -> Handlers:
         """These handlers with the model that ``model`` in the request names.
 
         Raises: WorkbenchError for a model that is not offered.
         """
-        room = self.rooms.get(text_in(sent, "model", MAX_NAME))
+        room = self.rooms.get(text_in(fields, "model", MAX_NAME))
         if room is self.room:
             return self
         chosen = copy(self)
@@ -139,19 +139,19 @@ class Handlers:
             **({"results": results.name} if results else {}),
         }
 
-    def example(self, sent: Record) -> Record:
+    def example(self, fields: Record) -> Record:
         """An example in full, by its name."""
         try:
-            name = text_in(sent, "name", 80)
+            name = text_in(fields, "name", 80)
         except WorkbenchError as error:
             return {"fault": error.message}
         if name not in self.gallery:
             return {"fault": "there is no such example"}
         return example_record(self.gallery[name])
 
-    def open_model(self, sent: Record) -> Record:
+    def open_model(self, fields: Record) -> Record:
         """Open a model that the page does not offer; its name on the page."""
-        name, token = text_in(sent, "name", MAX_NAME), text_in(sent, "token", MAX_NAME)
+        name, token = text_in(fields, "name", MAX_NAME), text_in(fields, "token", MAX_NAME)
         return {"name": self.rooms.open(name, token)}
 
     def model_state(self) -> Record:
@@ -170,10 +170,10 @@ class Handlers:
 
     # -- grammars --------------------------------------------------------------------------
 
-    def compile(self, sent: Record) -> Record:
+    def compile(self, fields: Record) -> Record:
         """Facts, problems and available machines of the text in the editor."""
         try:
-            request = TextRequest.of(sent)
+            request = TextRequest.of(fields)
         except WorkbenchError as error:
             return _refused(Problem.of(error))
         if not request.text.strip():
@@ -192,15 +192,15 @@ class Handlers:
             "facts": list(compiled.facts),
             "ms": round(compiled.milliseconds, 2),
             "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-            "problems": [problem_record(one) for one in problems],
+            "problems": [problem_record(problem) for problem in problems],
             "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
             **_monitors(compiled.monitors),
         }
 
-    def check(self, sent: Record) -> Record:
+    def check(self, fields: Record) -> Record:
         """Which texts are accepted; for the others, where they fail and what was expected."""
         try:
-            request, texts = TextRequest.of(sent), tried_in(sent)
+            request, texts = TextRequest.of(fields), tried_in(fields)
             compiled = self.compiled(request)
             if compiled.grammar is None:
                 return {"results": []}
@@ -217,36 +217,36 @@ class Handlers:
     # -- pictures --------------------------------------------------------------------------
 
     @or_refusal
-    def draw(self, sent: Record) -> Record:
+    def draw(self, fields: Record) -> Record:
         """A machine as SVG with the data of its parts, or the reason why there is no picture."""
         try:
-            machine, drawn, own = self.drawn(sent)
-            view = View.of(sent)
-            if text_in(sent, "tab", 40) == TABLE:
+            machine, drawn, is_own = self.drawn(fields)
+            view = View.of(fields)
+            if text_in(fields, "tab", 40) == TABLE:
                 return table(drawn, view.centre)
-            return picture(drawn, machine, view, own=own)
+            return picture(drawn, machine, view, is_own=is_own)
         except LimitError as error:
-            grammar = self.compiled(TextRequest.of(sent)).grammar
+            grammar = self.compiled(TextRequest.of(fields)).grammar
             if grammar is None or grammar.tree is None:
                 raise
             raise LimitError(error.message, error.budget, _RAILROAD) from None
 
     @or_refusal
-    def tikz(self, sent: Record) -> Record:
+    def tikz(self, fields: Record) -> Record:
         """The picture of ``draw`` for LaTeX, or the reason for its absence."""
-        answer = self.draw(sent)
+        answer = self.draw(fields)
         return {"ok": True, "tikz": tikz(answer["svg"])} if answer["ok"] else answer
 
-    def run_mask(self, sent: Record) -> TokenMask | None:
+    def run_mask(self, fields: Record) -> TokenMask | None:
         """The mask of a run after its tokens, where it may be another than the grammar's.
 
         ``masked`` has the settings of the run. None without a run, or if its tokens are refused.
         """
-        masked = sent.get("masked")
+        masked = fields.get("masked")
         if not isinstance(masked, dict):
             return None
         try:
-            request = RunRequest.of({**sent, **masked})
+            request = RunRequest.of({**fields, **masked})
             compiled = self.compiled(request.grammar)
             constraint = request.constraint(compiled, self.room.vocabulary())
             if request.finish:
@@ -258,46 +258,46 @@ class Handlers:
             return None
 
     @or_refusal
-    def flags(self, sent: Record, mask: TokenMask | None = None) -> Record:
+    def flags(self, fields: Record, mask: TokenMask | None = None) -> Record:
         """The tokens that may follow a text, as flags over the picture of the tab Together.
 
         ``mask`` is that of a run; by default it is computed from its settings in the request.
         """
-        drawn, is_own = self.over_tokens(sent)
-        under = self.drawn({**sent, "tab": TOGETHER})[1]
+        drawn, is_own = self.over_tokens(fields)
+        under = self.drawn({**fields, "tab": TOGETHER})[1]
         if mask is None and not is_own:
-            mask = self.run_mask(sent)
-        answer = flags(drawn, under, View.of(sent), mask)
+            mask = self.run_mask(fields)
+        answer = flags(drawn, under, View.of(fields), mask)
         if is_own:
             answer["count"] += ", of the figure's own tokens"
         return answer
 
-    def over_tokens(self, sent: Record) -> tuple[Drawn, bool]:
+    def over_tokens(self, fields: Record) -> tuple[Drawn, bool]:
         """The machine over tokens, and whether it uses a figure's own tokens."""
-        vocabulary = self.vocabulary_of(sent)
-        drawn = self.compiled(TextRequest.of(sent)).drawn(Machine.TOKENS, vocabulary)
+        vocabulary = self.vocabulary_of(fields)
+        drawn = self.compiled(TextRequest.of(fields)).drawn(Machine.TOKENS, vocabulary)
         return drawn, vocabulary in self._figures.values()
 
-    def drawn(self, sent: Record) -> tuple[Machine, Drawn, bool]:
+    def drawn(self, fields: Record) -> tuple[Machine, Drawn, bool]:
         """The requested machine, its drawing, and whether it uses a figure's own tokens.
 
         Raises: WorkbenchError where there is no such machine.
         """
-        compiled = self.compiled(TextRequest.of(sent))
-        name = text_in(sent, "tab", 40)
+        compiled = self.compiled(TextRequest.of(fields))
+        name = text_in(fields, "tab", 40)
         if name == TABLE:
-            name = text_in(sent, "of", 40) or table_of(compiled)
+            name = text_in(fields, "of", 40) or table_of(compiled)
         if name == TOGETHER:
             name = Machine.STACK if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
         machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
         if machine not in OVER_TOKENS:
             return machine, compiled.drawn(machine), False
-        vocabulary = self.vocabulary_of(sent)
+        vocabulary = self.vocabulary_of(fields)
         return machine, compiled.drawn(machine, vocabulary), vocabulary in self._figures.values()
 
-    def vocabulary_of(self, sent: Record) -> Vocabulary:
+    def vocabulary_of(self, fields: Record) -> Vocabulary:
         """The tokens of an example's pictures: its own, or the model's."""
-        return self._figure(text_in(sent, "example", 80)) or self.room.vocabulary()
+        return self._figure(text_in(fields, "example", 80)) or self.room.vocabulary()
 
     def _figure(self, name: str) -> Vocabulary | None:
         """The own tokens of an example; None if it uses the model's."""
@@ -309,9 +309,9 @@ class Handlers:
         return self._figures[name]
 
     @or_refusal
-    def mask(self, sent: Record) -> Record:
+    def mask(self, fields: Record) -> Record:
         """The tokens that may come next after a text, the first few hundred of them."""
-        compiled, so_far = self.compiled(TextRequest.of(sent)), text_in(sent, "so_far")
+        compiled, so_far = self.compiled(TextRequest.of(fields)), text_in(fields, "so_far")
         vocabulary = self.room.vocabulary()
         constraint = compiled.constraint(vocabulary)
         state = constraint.step_bytes(constraint.initial, so_far.encode())
@@ -328,10 +328,10 @@ class Handlers:
 
     # -- runs ------------------------------------------------------------------------------
 
-    def stop(self, sent: Record) -> Record:
+    def stop(self, fields: Record) -> Record:
         """Request a run to stop, by the name its browser gave it."""
         try:
-            name = text_in(sent, "run", 64)
+            name = text_in(fields, "run", 64)
         except WorkbenchError:
             return {"ok": False}
         self._stopped[name] = None
@@ -363,10 +363,10 @@ class Handlers:
 
     # -- recorded runs -----------------------------------------------------------------------
 
-    def recorded(self, sent: Record) -> str:
+    def recorded(self, fields: Record) -> str:
         """A run of the embedded model recorded for an example, as NDJSON; empty without one."""
         try:
-            name = text_in(sent, "example", 80)
+            name = text_in(fields, "example", 80)
         except WorkbenchError:
             return ""
         if name not in self.gallery or self.room.name != BUILTIN:
@@ -409,11 +409,11 @@ def example_record(example: Example) -> Record:
 
 def _monitors(fitting: Iterable[str]) -> Record:
     """The monitors that fit a grammar; nothing if none does."""
-    found = [
+    monitors = [
         {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
         for name in fitting
     ]
-    return {"monitors": found} if found else {}
+    return {"monitors": monitors} if monitors else {}
 
 
 def _hints(request: TextRequest) -> Record:

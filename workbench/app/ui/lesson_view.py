@@ -36,18 +36,18 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
 from workbench.grammar.notations import Notation
 
-Sent = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
 #: Columns of a table that fit beside the text of a step.
 MAX_NARROW_COLUMNS = 7
 
 
 @or_refusal
-def lesson_list(handlers: Handlers, sent: Sent) -> Record:
+def lesson_list(handlers: Handlers, fields: Fields) -> Record:
     """Every lesson with its shelf and the titles of its steps."""
-    found = lesson_reader.lessons()
+    lessons = lesson_reader.lessons()
     listed = [
-        {**_entry(found[name]), "shelf": title}
+        {**_entry(lessons[name]), "shelf": title}
         for title, names in lesson_reader.SHELVES.items()
         for name in names
     ]
@@ -65,15 +65,15 @@ def _entry(lesson: Lesson) -> Record:
 
 
 @or_refusal
-def lesson(handlers: Handlers, sent: Sent) -> Record:
+def lesson(handlers: Handlers, fields: Fields) -> Record:
     """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
-    return _content(lesson_reader.lesson(text_in(sent, "lesson", 40)).name)
+    return _content(lesson_reader.lesson(text_in(fields, "lesson", 40)).name)
 
 
 @lru_cache(maxsize=32)
 def _content(name: str) -> Record:
-    found = lesson_reader.lesson(name)
-    return {"ok": True, **_entry(found), "pages": [_page(step) for step in found.steps]}
+    lesson = lesson_reader.lesson(name)
+    return {"ok": True, **_entry(lesson), "pages": [_page(step) for step in lesson.steps]}
 
 
 def _page(step: Step) -> Record:
@@ -118,8 +118,8 @@ def _given_world(step: Step) -> Record:
 def _question(step: Step) -> Record | None:
     if step.question is None:
         return None
-    found = question(step.question, step.world)
-    return {"ask": step.question.ask, "form": found.form, "options": list(found.options)}
+    quiz = question(step.question, step.world)
+    return {"ask": step.question.ask, "form": quiz.form, "options": list(quiz.options)}
 
 
 def _opening(opening: Opening) -> Record:
@@ -137,27 +137,27 @@ def _opening(opening: Opening) -> Record:
 
 
 @or_refusal
-def lesson_figure(handlers: Handlers, sent: Sent) -> Record:
+def lesson_figure(handlers: Handlers, fields: Fields) -> Record:
     """A step's film, for the lesson's input or for the reader's."""
-    step = _step(sent)
+    step = _step(fields)
     if step.figure is None:
         raise LessonError("this step has no figure")
-    made = film(step.figure, step.world, _given(sent))
-    direction: Direction = "TB" if sent.get("narrow") or step.figure.name in UPRIGHT else "LR"
-    return film_record(made, direction, again=sent.get("again") is True)
+    lesson_film = film(step.figure, step.world, _given(fields))
+    direction: Direction = "TB" if fields.get("narrow") or step.figure.name in UPRIGHT else "LR"
+    return film_record(lesson_film, direction, again=fields.get("again") is True)
 
 
-def _step(sent: Sent) -> Step:
-    steps = lesson_reader.lesson(text_in(sent, "lesson", 40)).steps
-    number = sent.get("step")
+def _step(fields: Fields) -> Step:
+    steps = lesson_reader.lesson(text_in(fields, "lesson", 40)).steps
+    number = fields.get("step")
     if type(number) is not int or not 0 <= number < len(steps):
         raise LessonError("expected the number of a step")
     return steps[number]
 
 
-def _given(sent: Sent) -> Given:
+def _given(fields: Fields) -> Given:
     """The reader's input: a text, token ids, or nothing."""
-    given = sent.get("given")
+    given = fields.get("given")
     if given is None:
         return None
     if isinstance(given, str):
@@ -167,16 +167,16 @@ def _given(sent: Sent) -> Given:
     raise LessonError("expected a text or tokens")
 
 
-def film_record(made: Film, direction: Direction, *, again: bool = False) -> Record:
+def film_record(film: Film, direction: Direction, *, again: bool = False) -> Record:
     """A film with its pictures; ``again``: the page has these already."""
-    opens_at = made.opens_at if made.opens_at >= 0 else len(made.frames) - 1
+    opens_at = film.opens_at if film.opens_at >= 0 else len(film.frames) - 1
     return {
         "ok": True,
-        "graphs": [] if again else [_graph(graph, direction) for graph in made.graphs],
-        "takes": made.takes,
+        "graphs": [] if again else [_graph(graph, direction) for graph in film.graphs],
+        "takes": film.takes,
         "opens_at": opens_at,
-        "taken": list(made.taken),
-        "frames": [_frame(frame) for frame in made.frames],
+        "taken": list(film.taken),
+        "frames": [_frame(frame) for frame in film.frames],
     }
 
 
@@ -242,15 +242,15 @@ def _graph(graph: Graph, direction: Direction) -> Record:
 
 
 @or_refusal
-def lesson_why(handlers: Handlers, sent: Sent) -> Record:
+def lesson_why(handlers: Handlers, fields: Fields) -> Record:
     """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
-    world, given, token_id = _step(sent).world, _given(sent), sent.get("token")
-    known = world.vocabulary.tokens
+    world, given, token_id = _step(fields).world, _given(fields), fields.get("token")
+    tokens = world.vocabulary.tokens
     if not isinstance(given, tuple) or type(token_id) is not int:
         raise LessonError("expected tokens of this lesson")
-    if any(not 0 <= i < len(known) for i in (*given, token_id)):
+    if any(not 0 <= i < len(tokens) for i in (*given, token_id)):
         raise LessonError("expected tokens of this lesson")
-    token = known[token_id]
+    token = tokens[token_id]
     asked = {
         "text": world.text,
         "notation": str(world.notation),
@@ -263,18 +263,18 @@ def lesson_why(handlers: Handlers, sent: Sent) -> Record:
 
 
 @or_refusal
-def lesson_answer(handlers: Handlers, sent: Sent) -> Record:
+def lesson_answer(handlers: Handlers, fields: Fields) -> Record:
     """The engine's reply to an answer."""
-    step = _step(sent)
+    step = _step(fields)
     if step.question is None:
         raise LessonError("this step has no question")
-    reply = question(step.question, step.world).judge(_answer(sent))
+    reply = question(step.question, step.world).judge(_answer(fields))
     notes = [{"option": option, "why": why} for option, why in reply.notes]
     return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
 
 
-def _answer(sent: Sent) -> Answer:
-    answer = sent.get("answer")
+def _answer(fields: Fields) -> Answer:
+    answer = fields.get("answer")
     if isinstance(answer, str):
         return text_in({"answer": answer}, "answer", MAX_ANSWER_CHARACTERS)
     if isinstance(answer, list) and all(type(i) is int for i in answer):

@@ -29,7 +29,7 @@ TOY = "toy"
 
 
 #: The names of models on the page; other models are named by their id or folder.
-_TITLES = {BUILTIN: "Embedded model"} | {name: one.title for name, one in INSTALLED.items()}
+_TITLES = {BUILTIN: "Embedded model"} | {name: model.title for name, model in INSTALLED.items()}
 
 _SMOLLM2 = (
     "135 million parameters, trained to follow instructions: short English and JSON. About 14"
@@ -228,7 +228,7 @@ class ModelRooms:
         token: str | None = None,
         make: Callable[[str], ModelRoom] = ModelRoom,
     ) -> None:
-        rooms = [one if isinstance(one, ModelRoom) else make(one) for one in offered]
+        rooms = [offer if isinstance(offer, ModelRoom) else make(offer) for offer in offered]
         self._token = token
         self.first = rooms[0]
         self._offered = {_key(room, rooms[:i]): room for i, room in enumerate(rooms)}
@@ -276,9 +276,9 @@ class ModelRooms:
             )
         with self._lock:
             rooms = {**self._offered, **self._opened}
-            for known, room in rooms.items():
-                if name in (known, room.name):
-                    return known
+            for key, room in rooms.items():
+                if name in (key, room.name):
+                    return key
             room = self._make(name)
             key = _key(room, list(rooms.values()))
             self._opened[key] = room
@@ -294,16 +294,16 @@ class ModelRooms:
 
         Raises: VocabularyError, ModelError where the model's own tokens cannot be read.
         """
-        own, found = room.vocabulary(), []
+        vocabulary, drafts = room.vocabulary(), []
         with self._lock:
             rooms = {**self._offered, **self._opened}
         for name, other in rooms.items():
             with suppress(WorkbenchError):
                 if other is room or other.is_remote:
                     continue
-                if can_draft(other.vocabulary(), own):
-                    found.append((name, other))
-        return found
+                if can_draft(other.vocabulary(), vocabulary):
+                    drafts.append((name, other))
+        return drafts
 
     def known(self) -> list[dict[str, str]]:
         """Name, state, title and description of every model offered or opened."""

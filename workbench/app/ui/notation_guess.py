@@ -145,11 +145,11 @@ def schema_inside(text: str) -> Record | None:
         return None
     if node.items is not None and len(node.items) == 1:
         node = node.items[0]
-    found = next(filter(None, (_along(node, path) for path in _SCHEMA_PATHS)), None)
-    if found is None:
+    schema = next(filter(None, (_along(node, path) for path in _SCHEMA_PATHS)), None)
+    if schema is None:
         return None
-    first, line_break, rest = text[found.start : found.end].partition("\n")
-    return {"pointer": found.pointer, "text": first + line_break + dedent(rest)}
+    first, line_break, rest = text[schema.start : schema.end].partition("\n")
+    return {"pointer": schema.pointer, "text": first + line_break + dedent(rest)}
 
 
 def _along(node: Node, path: tuple[str, ...]) -> Node | None:

@@ -67,10 +67,10 @@ def theme() -> gr.themes.Base:
     return gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["ui-monospace", "monospace"])
 
 
-_Sent = dict[str, Any]
+_Fields = dict[str, Any]
 _Answer = dict[str, Any] | str
-_Question = Callable[[Handlers, _Sent], _Answer]
-_Lines = Callable[[Handlers, _Sent], Iterator[str]]
+_Question = Callable[[Handlers, _Fields], _Answer]
+_Lines = Callable[[Handlers, _Fields], Iterator[str]]
 
 #: The requests of each part, by the name its script calls: ``server.check_texts({…})``.
 QUESTIONS: Mapping[str, Mapping[str, _Question]] = {
@@ -233,12 +233,12 @@ def part(handlers: Handlers, admission: Admission, name: str, value: str = "") -
 
 def _named(
     handlers: Handlers, admission: Admission, name: str, question: _Question
-) -> Callable[[_Sent, gr.Request], Awaitable[_Answer | None]]:
+) -> Callable[[_Fields, gr.Request], Awaitable[_Answer | None]]:
     """A request as a function for Gradio, which calls it by its ``__name__``."""
     share, seconds = _SHARES.get(name, LIGHT), handlers.pipeline.limits.seconds
 
-    async def ask(sent: _Sent, request: gr.Request) -> _Answer | None:
-        work = partial(answered, handlers, question, sent)
+    async def ask(fields: _Fields, request: gr.Request) -> _Answer | None:
+        work = partial(answered, handlers, question, fields)
         try:
             # what Gradio passes here is the web server's own request
             return await admission.answer(share, cast("Request", request), seconds, work)
@@ -249,12 +249,12 @@ def _named(
     return ask
 
 
-def answered(handlers: Handlers, question: _Question, sent: _Sent) -> _Answer:
+def answered(handlers: Handlers, question: _Question, fields: _Fields) -> _Answer:
     """The answer to a request of the page, or the error as a record."""
-    if not isinstance(sent, dict):
-        return {"fault": f"expected a record, not {type(sent).__name__}"}
+    if not isinstance(fields, dict):
+        return {"fault": f"expected a record, not {type(fields).__name__}"}
     try:
-        return question(handlers.with_model(sent), sent)
+        return question(handlers.with_model(fields), fields)
     except WorkbenchError as error:
         return {"fault": sentence(error)}
 
@@ -265,8 +265,8 @@ def build(handlers: Handlers, *, behind_proxy: bool = False) -> gr.Blocks:
 
     def stream(lines: _Lines) -> Callable[[gr.EventData, gr.Request], Iterator[str]]:
         def streamed(event: gr.EventData, request: gr.Request) -> Iterator[str]:
-            sent = event._data if isinstance(event._data, dict) else {}
-            yield from events.while_read(request.session_hash, partial(lines, handlers, sent))
+            fields = event._data if isinstance(event._data, dict) else {}
+            yield from events.while_read(request.session_hash, partial(lines, handlers, fields))
 
         return streamed
 

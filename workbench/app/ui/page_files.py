@@ -69,12 +69,12 @@ def join_late(folder: Path, entry: str, page: str) -> str:
 
     Raises: ModuleError, as ``join_modules``, and if the page's script has the entry.
     """
-    there = module_names(folder, page)
-    if entry in there:
+    page_modules = module_names(folder, page)
+    if entry in page_modules:
         raise ModuleError(f"{entry} is late, and {page} imports it")
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
-    modules = (_wrapped(name, text) for name, text in sources.items() if name not in there)
+    modules = (_wrapped(name, text) for name, text in sources.items() if name not in page_modules)
     arrived = f"module_late.arrived({json.dumps(entry)}, {_constant(entry)});"
     return "\n".join(('"use strict";', *modules, arrived))
 
@@ -84,16 +84,16 @@ def _notations() -> str:
     return encoded(
         [
             {
-                "name": one,
-                "label": one.label,
-                "suffix": one.suffix,
-                "choices": one.choices,
-                "numbers": [name for name, each in one.options.items() if each.takes_number],
-                "finish": one in FINISHING,
-                "rules": one.reader is not None,
-                "written": one in EXPORTS,
+                "name": notation,
+                "label": notation.label,
+                "suffix": notation.suffix,
+                "choices": notation.choices,
+                "numbers": [name for name, each in notation.options.items() if each.takes_number],
+                "finish": notation in FINISHING,
+                "rules": notation.reader is not None,
+                "written": notation in EXPORTS,
             }
-            for one in Notation
+            for notation in Notation
         ]
     )
 
@@ -131,8 +131,8 @@ def _wrapped(name: str, text: str) -> str:
 
 def _taken(names: str, source: str) -> str:
     """An import statement as a destructuring: ``a, b as c`` becomes ``{ a, b: c }``."""
-    found = (name.strip().replace(" as ", ": ") for name in names.split(","))
-    return f"const {{ {', '.join(filter(None, found))} }} = {_constant(source)};\n"
+    bindings = (name.strip().replace(" as ", ": ") for name in names.split(","))
+    return f"const {{ {', '.join(filter(None, bindings))} }} = {_constant(source)};\n"
 
 
 def _constant(name: str) -> str:
@@ -233,8 +233,8 @@ def _source(project_urls: list[str]) -> str:
     """The web address of the source repository among lines such as ``Source, https://…``."""
     pairs = (line.partition(",")[::2] for line in project_urls)
     urls = {label.strip().lower(): url.strip() for label, url in pairs}
-    found = (urls[label] for label in _SOURCE_LABELS if label in urls)
-    return next((url for url in found if url.startswith(("https://", "http://"))), "")
+    addresses = (urls[label] for label in _SOURCE_LABELS if label in urls)
+    return next((url for url in addresses if url.startswith(("https://", "http://"))), "")
 
 
 def _version(package: str) -> str:

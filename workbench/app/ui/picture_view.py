@@ -30,15 +30,15 @@ _MAX_FOUND = 12
 _MAX_TOKENS = 2_000
 
 
-def find_states(handlers: Handlers, sent: Record) -> Record:
+def find_states(handlers: Handlers, fields: Record) -> Record:
     """States by number or name, by the name of their rule, by the labels of their edges."""
     try:
-        machine, drawn, _ = handlers.drawn(sent)
-        query = text_in(sent, "query", 80).strip()
+        machine, drawn, _ = handlers.drawn(fields)
+        query = text_in(fields, "query", 80).strip()
         if not query:
             return {"ok": True, "found": []}
         seen: dict[str, Record] = {}
-        for state, why in _matches(_searched(handlers, sent, machine, drawn), query, drawn):
+        for state, why in _matches(_searched(handlers, fields, machine, drawn), query, drawn):
             number = drawn.numbers.get(state, state)
             seen.setdefault(state, {"id": state, "number": number, "why": why})
             if len(seen) == _MAX_FOUND:
@@ -48,7 +48,7 @@ def find_states(handlers: Handlers, sent: Record) -> Record:
         return {"ok": False, "found": [], "why": sentence(error)}
 
 
-def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) -> Graph:
+def _searched(handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn) -> Graph:
     """The graph that is searched: for a machine over tokens the one over characters."""
     if machine is Machine.TOKENS:
         under = (
@@ -57,7 +57,7 @@ def _searched(handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn) 
             else Machine.CHARACTERS
         )
         try:
-            _, drawn, _ = handlers.drawn({**sent, "tab": str(under)})
+            _, drawn, _ = handlers.drawn({**fields, "tab": str(under)})
         except WorkbenchError:
             return drawn.searched
     return drawn.searched
@@ -98,28 +98,28 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
             yield node.id, "its number"
 
 
-def about_edge(handlers: Handlers, sent: Record) -> Record:
+def about_edge(handlers: Handlers, fields: Record) -> Record:
     """All tokens of an edge of a machine over tokens."""
     try:
-        if "parts" in sent:
-            tokens = _leaving(handlers, sent)
+        if "parts" in fields:
+            tokens = _leaving(handlers, fields)
         else:
-            machine, drawn, _ = handlers.drawn(sent)
-            source, target = text_in(sent, "source", 40), text_in(sent, "target", 40)
-            tokens = tokens_between(handlers, sent, machine, drawn, source, target)
+            machine, drawn, _ = handlers.drawn(fields)
+            source, target = text_in(fields, "source", 40), text_in(fields, "target", 40)
+            tokens = tokens_between(handlers, fields, machine, drawn, source, target)
         return {"ok": True, "count": len(tokens), "tokens": tokens[:_MAX_TOKENS]}
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
         return {"ok": False, "count": 0, "tokens": [], "why": why}
 
 
-def _leaving(handlers: Handlers, sent: Record) -> list[str]:
+def _leaving(handlers: Handlers, fields: Record) -> list[str]:
     """The tokens of some of the edges that leave the current state."""
-    view, vocabulary = View.of(sent), handlers.vocabulary_of(sent)
-    drawn, is_own = handlers.over_tokens(sent)
-    mask = None if is_own else handlers.run_mask(sent)
+    view, vocabulary = View.of(fields), handlers.vocabulary_of(fields)
+    drawn, is_own = handlers.over_tokens(fields)
+    mask = None if is_own else handlers.run_mask(fields)
     leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
-    wanted = sent["parts"]
+    wanted = fields["parts"]
     if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
         raise WorkbenchError("expected the numbers of edges")
     ids: list[TokenId] = []
@@ -131,13 +131,13 @@ def _leaving(handlers: Handlers, sent: Record) -> list[str]:
 
 
 def tokens_between(
-    handlers: Handlers, sent: Record, machine: Machine, drawn: Drawn, source: str, target: str
+    handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn, source: str, target: str
 ) -> list[str]:
     """The tokens of the edges between two states, or with an empty target of all that leave one."""
     tokens = getattr(drawn.parts, "tokens", None)
     if machine not in OVER_TOKENS or tokens is None:
         return []
-    vocabulary = handlers.vocabulary_of(sent)
+    vocabulary = handlers.vocabulary_of(fields)
     return [_token(vocabulary, token_id) for token_id in tokens(source, target)]
 
 

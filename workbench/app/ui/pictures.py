@@ -78,42 +78,42 @@ class View:
     flags: bool = False
 
     @staticmethod
-    def of(sent: Record) -> View:
+    def of(fields: Record) -> View:
         """The view in a request.
 
         Raises: WorkbenchError where a field has the wrong type.
         """
-        chains = sent.get("chains")
-        wanted = text_in(sent, "level", 12)
-        so_far = sent.get("so_far")
+        chains = fields.get("chains")
+        wanted = text_in(fields, "level", 12)
+        so_far = fields.get("so_far")
         return View(
-            text_in(sent, "centre", 40),
+            text_in(fields, "centre", 40),
             bytes_in(so_far) if isinstance(so_far, str) else None,
-            box_of(sent),
-            int(number_in(sent, "size", 0, 0, _MAX_SHOWN_STATES)),
+            box_of(fields),
+            int(number_in(fields, "size", 0, 0, _MAX_SHOWN_STATES)),
             chains if isinstance(chains, bool) else None,
-            frozenset(texts_in(sent.get("unfolded_states", []), "state", _MAX_SHOWN_STATES, 40)),
+            frozenset(texts_in(fields.get("unfolded_states", []), "state", _MAX_SHOWN_STATES, 40)),
             Level(wanted) if wanted in list(Level) else Level.STATES,
-            text_in(sent, "tab", 40) == TOGETHER,
+            text_in(fields, "tab", 40) == TOGETHER,
         )
 
 
-def box_of(sent: Record) -> Box:
+def box_of(fields: Record) -> Box:
     """The size of the browser's box for a picture.
 
     Raises: WorkbenchError where it is not a number.
     """
     sides = (
-        number_in(sent, name, usual, 0, 10_000)
+        number_in(fields, name, usual, 0, 10_000)
         for name, usual in zip(("width", "height"), _DEFAULT_BOX, strict=True)
     )
     return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
-def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
+def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> Record:
     """A machine, or the part of it around a state, as SVG with the data of states and edges.
 
-    ``own`` is true if it has tokens that are not the model's.
+    ``is_own`` is true if it has tokens that are not the model's.
 
     Raises: LimitError where no layout ends in time; WorkbenchError for a machine over tokens that
             is too large to be drawn.
@@ -137,10 +137,10 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, own: bool) -> Record:
         "opening": asdict(drawing.opening),
         "whole": drawing.whole,
         "legible": drawing.legible,
-        "note": f"over the figure's own tokens · {note}".rstrip(" ·") if own else note,
+        "note": f"over the figure's own tokens · {note}".rstrip(" ·") if is_own else note,
         "where": where,
         "rules": _first_states(drawn, machine),
-        "follow": None if own or drawn.followed is None else str(drawn.followed),
+        "follow": None if is_own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
         **_folded_numbers(graph, drawn.numbers),
         "ends": machine in OVER_TOKENS,
@@ -275,12 +275,12 @@ def leaving_edges(
             tokens.
     """
     if isinstance(drawn.parts, RuleTokens):
-        found = drawn.parts.after(so_far or b"", centre, mask)
-        if found is None:
+        leaving = drawn.parts.after(so_far or b"", centre, mask)
+        if leaving is None:
             raise WorkbenchError(
                 "the text has left the language of the grammar", "no token may follow"
             )
-        return found
+        return leaving
     parts = drawn.parts
     if not isinstance(parts, TokenFsaParts | LazyTokenParts):
         raise WorkbenchError("the edges of this machine read no tokens")

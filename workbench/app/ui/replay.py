@@ -109,7 +109,7 @@ def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Re
     recording = {"about": about, "steps": steps, "end": end, **drawn}
     data = json.dumps(recording, ensure_ascii=False, separators=(",", ":"))
     # only < can end a script element, and half a surrogate pair has no UTF-8; JSON can escape both
-    return replay_shell().replace(MARK, _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", data))
+    return replay_shell().replace(MARK, _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", data))
 
 
 class _OneGrammar(Pipeline):
@@ -140,19 +140,19 @@ def replay_of(
     pipeline = _OneGrammar(grammar)
     room = ModelRoom(constraint.vocabulary.name, load_vocabulary=lambda _: constraint.vocabulary)
     handlers = Handlers(room, pipeline)
-    sent = {
+    fields = {
         "text": grammar.source.text,
         "notation": str(grammar.notation),
         "start": grammar.start,
         "options": options_in(grammar.options, grammar.notation),
     }
-    compiled = handlers.compiled(TextRequest.of(sent))
+    compiled = handlers.compiled(TextRequest.of(fields))
     follower, machine = compiled.follower(), machine_of(constraint)
     steps = [record_of(step, machine, compiled, follower) for step in trace.steps]
     milliseconds = sum(step.model_ms + step.mask_ms + step.advance_ms for step in trace.steps)
     end = None if trace.stop is None else stop_record(trace, milliseconds)
     about = {
-        **sent,
+        **fields,
         "prompt": prompt,
         "model": constraint.vocabulary.name,
         "title": title,
@@ -162,7 +162,7 @@ def replay_of(
     ids = [token for token in trace.token_ids if token not in constraint.vocabulary.ends]
     exact = isinstance(constraint, AutomatonConstraint)
     masks = None if exact else lambda count: constraint.mask(after(constraint, ids[:count]))
-    pictures = drawn(handlers, sent, taken(steps), masks)
+    pictures = drawn(handlers, fields, taken(steps), masks)
     return replay(about, steps, dict(end) if end else None, pictures)
 
 
@@ -190,7 +190,7 @@ class _Moment:
 
 
 def drawn(
-    handlers: Handlers, sent: Record, taken: Sequence[Taken], masks: Masks | None = None
+    handlers: Handlers, fields: Record, taken: Sequence[Taken], masks: Masks | None = None
 ) -> Record:
     """The answers that a page would request while a reader views a run.
 
@@ -203,42 +203,42 @@ def drawn(
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    compiled = handlers.compiled(TextRequest.of(sent))
+    compiled = handlers.compiled(TextRequest.of(fields))
     if compiled.grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     moments = _moments(compiled, (token for token, _ in taken))
     until = time.monotonic() + _PICTURE_SECONDS
-    flags = _flags(handlers, {**sent, "tab": TOGETHER}, moments, until, masks)
+    flags = _flags(handlers, {**fields, "tab": TOGETHER}, moments, until, masks)
     pictures = {
-        tab: _parts(handlers, {**sent, "tab": tab, "centre": ""}, moments, until)
+        tab: _parts(handlers, {**fields, "tab": tab, "centre": ""}, moments, until)
         for tab in (TOGETHER, *map(str, _MACHINES))
     }
     return {
-        "pictures": {tab: found for tab, found in pictures.items() if found},
+        "pictures": {tab: picture for tab, picture in pictures.items() if picture},
         "flags": flags,
         "narrows": masks is not None,
-        "reasons": list(_reasons(compiled.grammar, taken, sent)),
+        "reasons": list(_reasons(compiled.grammar, taken, fields)),
     }
 
 
 def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment]:
     """The moments of a run: one before each token, and one at its end."""
     follower, so_far = compiled.follower(), b""
-    found: list[_Moment] = []
+    moments: list[_Moment] = []
     for token in (*tokens, None):
         path = follower.take(token or b"").path
         states = {
             kind: str(steps[0][0]) for kind, steps in path.items() if kind != STACKS and steps
         }
-        found.append(_Moment(so_far, states))
+        moments.append(_Moment(so_far, states))
         so_far += token or b""
-    return found
+    return moments
 
 
-def _reasons(grammar: Grammar, taken: Iterable[Taken], sent: Record) -> Iterator[list[str]]:
+def _reasons(grammar: Grammar, taken: Iterable[Taken], fields: Record) -> Iterator[list[str]]:
     """For each token why the model's preferred tokens are forbidden; empty when time is up."""
-    small_tokens, finish = switch_in(sent, "small_tokens"), switch_in(sent, "finish")
-    asked = partial(reasons, grammar, small_tokens=small_tokens, monitor=monitor_in(sent))
+    small_tokens, finish = switch_in(fields, "small_tokens"), switch_in(fields, "finish")
+    asked = partial(reasons, grammar, small_tokens=small_tokens, monitor=monitor_in(fields))
     until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
         notes: list[str] = []
@@ -310,16 +310,18 @@ def taken(steps: Iterable[Mapping[str, Any]]) -> list[Taken]:
 
     Raises: WorkbenchError for a step without its tokens.
     """
-    found: list[Taken] = []
+    tokens: list[Taken] = []
     for number, step in enumerate(steps, start=1):
         try:
-            wanted = [_bytes(one) for one in step.get("wanted", ()) if not one["ok"]]
-            found.append((_bytes(step["token"]), wanted))
+            wanted = [
+                _bytes(candidate) for candidate in step.get("wanted", ()) if not candidate["ok"]
+            ]
+            tokens.append((_bytes(step["token"]), wanted))
         except (KeyError, TypeError, AttributeError):
             raise WorkbenchError(
                 f"step {number} of the run does not name its tokens", "export the run again"
             ) from None
-    return found
+    return tokens
 
 
 def _bytes(token: Mapping[str, Any]) -> bytes | None:
@@ -330,22 +332,22 @@ def _bytes(token: Mapping[str, Any]) -> bytes | None:
     return str(token.get("text", "")).encode("utf-8", "replace")
 
 
-def taken_in(sent: object) -> list[Taken]:
+def taken_in(fields: object) -> list[Taken]:
     """The tokens of a run as a browser sends them: in hexadecimal digits, null for the end.
 
     Raises: WorkbenchError where the value has another form.
     """
-    if not isinstance(sent, list):
+    if not isinstance(fields, list):
         raise WorkbenchError("expected the tokens of a run")
-    found: list[Taken] = []
-    for each in sent[:_MAX_TOKENS]:
+    tokens: list[Taken] = []
+    for each in fields[:_MAX_TOKENS]:
         if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
             raise WorkbenchError("expected the tokens of a run, each with its candidates")
         token, *wanted = (
-            None if one is None else bytes_in(one) for one in (each[0], *each[1][:20])
+            None if digits is None else bytes_in(digits) for digits in (each[0], *each[1][:20])
         )
-        found.append((token, wanted))
-    return found
+        tokens.append((token, wanted))
+    return tokens
 
 
 #: Every example of these groups has a recorded run.
@@ -366,7 +368,7 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
     if name not in handlers.gallery:
         raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
     example = handlers.gallery[name]
-    sent = {
+    fields = {
         "run": "recorded",
         "text": example.text,
         "notation": example.notation,
@@ -378,29 +380,29 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         "small_tokens": example.small_tokens,
         "finish": example.notation in FINISHING and not example.monitor,
     }
-    for record in _whole_run(handlers, name, sent):
+    for record in _whole_run(handlers, name, fields):
         if record["k"] == "head":
-            record |= {key: sent[key] for key in _HEAD_SETTINGS}
-            record["alone"] = _alone(handlers, name, sent)
+            record |= {key: fields[key] for key in _HEAD_SETTINGS}
+            record["alone"] = _alone(handlers, name, fields)
         yield line(record)
 
 
-def _whole_run(handlers: Handlers, name: str, sent: Record) -> Iterator[Record]:
+def _whole_run(handlers: Handlers, name: str, fields: Record) -> Iterator[Record]:
     """The records of a run that does not end in an error."""
-    for record in run_records(handlers, sent):
+    for record in run_records(handlers, fields):
         if record["k"] == "error":
             raise WorkbenchError(f"{name}: {record['message']}", record["hint"])
         if record["k"] != "status":
             yield record
 
 
-def _alone(handlers: Handlers, name: str, sent: Record) -> Record:
+def _alone(handlers: Handlers, name: str, fields: Record) -> Record:
     """The text of the same run without a mask, as ``wire.Alone``."""
-    free = {**sent, "constraint": "unconstrained", "small_tokens": False, "finish": False}
+    free = {**fields, "constraint": "unconstrained", "small_tokens": False, "finish": False}
     steps = [record for record in _whole_run(handlers, name, free) if record["k"] == "step"]
     tokens = [step["token"] for step in steps if not step["token"].get("end")]
     text = b"".join(_bytes(token) or b"" for token in tokens).decode("utf-8", "replace")
-    (verdict,) = handlers.check({**sent, "texts": [text]})["results"]
+    (verdict,) = handlers.check({**fields, "texts": [text]})["results"]
     return {"tokens": tokens, "accepted": verdict["accepted"]}
 
 

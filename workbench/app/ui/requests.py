@@ -33,15 +33,15 @@ MAX_RUN_TOKENS = 1_024
 #: Tokens of the prefix of a run at most.
 _MAX_PREFIX = 2_048
 
-_Sent = Mapping[str, Any]
+_Fields = Mapping[str, Any]
 
 
-def text_in(sent: _Sent, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
+def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     """A text field.
 
     Raises: WorkbenchError where it is not a text or too long.
     """
-    value = sent.get(name, "")
+    value = fields.get(name, "")
     if not isinstance(value, str):
         raise WorkbenchError(f"expected a text as {name}")
     if len(value) > most:
@@ -53,28 +53,28 @@ def text_in(sent: _Sent, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def number_in(sent: _Sent, name: str, default: float, low: float, high: float) -> float:
+def number_in(fields: _Fields, name: str, default: float, low: float, high: float) -> float:
     """A number field, clipped to bounds.
 
     Raises: WorkbenchError where it is not a number.
     """
-    value = sent.get(name, default)
+    value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise WorkbenchError(f"expected a number as {name}, not {value!r}")
     return min(high, max(low, value))
 
 
-def notation_in(sent: _Sent) -> Notation:
+def notation_in(fields: _Fields) -> Notation:
     """The notation of a grammar.
 
     Raises: WorkbenchError for an unknown one.
     """
-    named = sent.get("notation", Notation.REGEX)
+    named = fields.get("notation", Notation.REGEX)
     try:
         return Notation(named)
     except ValueError:
-        known = ", ".join(Notation)
-        raise WorkbenchError(f"expected one of {known}, not {named!r}") from None
+        names = ", ".join(Notation)
+        raise WorkbenchError(f"expected one of {names}, not {named!r}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +90,19 @@ class TextRequest:
     hole: tuple[str, str] | None = None
 
     @staticmethod
-    def of(sent: _Sent) -> TextRequest:
-        start = text_in(sent, "start", 200) or "start"
-        notation = notation_in(sent)
-        options = notation_options_in(sent, notation)
-        return TextRequest(text_in(sent, "text"), notation, start, options, hole_in(sent))
+    def of(fields: _Fields) -> TextRequest:
+        start = text_in(fields, "start", 200) or "start"
+        notation = notation_in(fields)
+        options = notation_options_in(fields, notation)
+        return TextRequest(text_in(fields, "text"), notation, start, options, hole_in(fields))
 
 
-def notation_options_in(sent: _Sent, notation: Notation) -> Options:
+def notation_options_in(fields: _Fields, notation: Notation) -> Options:
     """The options of a notation that are not the defaults.
 
     Raises: WorkbenchError where they are malformed.
     """
-    options = sent.get("options") or {}
+    options = fields.get("options") or {}
     if not isinstance(options, dict) or not all(
         isinstance(value, str | int) for value in options.values()
     ):
@@ -111,12 +111,12 @@ def notation_options_in(sent: _Sent, notation: Notation) -> Options:
     return tuple(sorted(notation.non_defaults("", **read).items()))
 
 
-def hole_in(sent: _Sent) -> tuple[str, str] | None:
+def hole_in(fields: _Fields) -> tuple[str, str] | None:
     """The texts before and after a hole; None without one.
 
     Raises: WorkbenchError where it has another form, or is too long.
     """
-    hole = sent.get("hole")
+    hole = fields.get("hole")
     if not hole:
         return None
     if not isinstance(hole, dict):
@@ -125,12 +125,12 @@ def hole_in(sent: _Sent) -> tuple[str, str] | None:
     return (prefix, suffix) if prefix or suffix else None
 
 
-def tried_in(sent: _Sent) -> list[str]:
+def tried_in(fields: _Fields) -> list[str]:
     """The texts to try.
 
     Raises: WorkbenchError where they are not a list of texts.
     """
-    return texts_in(sent.get("texts", []), "text to try", MAX_TRIED_TEXTS, MAX_TRIED_CHARACTERS)
+    return texts_in(fields.get("texts", []), "text to try", MAX_TRIED_TEXTS, MAX_TRIED_CHARACTERS)
 
 
 def texts_in(value: object, name: str, most: int, longest: int) -> list[str]:
@@ -156,23 +156,23 @@ def bytes_in(value: object) -> bytes:
         raise WorkbenchError("expected bytes as hexadecimal digits") from None
 
 
-def tokens_in(sent: _Sent) -> list[bytes | None]:
+def tokens_in(fields: _Fields) -> list[bytes | None]:
     """Tokens as hexadecimal digits, null for the end.
 
     Raises: WorkbenchError where they are malformed.
     """
-    tokens = sent.get("tokens", [])
+    tokens = fields.get("tokens", [])
     if not isinstance(tokens, list):
         raise WorkbenchError("expected a list of tokens")
     return [None if token is None else bytes_in(token) for token in tokens[:MAX_TRIED_TEXTS]]
 
 
-def prefix_in(sent: _Sent) -> tuple[int, ...]:
+def prefix_in(fields: _Fields) -> tuple[int, ...]:
     """The ids of the tokens taken before.
 
     Raises: WorkbenchError where they are malformed, or too many.
     """
-    prefix = sent.get("prefix", [])
+    prefix = fields.get("prefix", [])
     if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
         raise WorkbenchError("expected a list of token ids as prefix")
     if len(prefix) > _MAX_PREFIX:
@@ -183,12 +183,12 @@ def prefix_in(sent: _Sent) -> tuple[int, ...]:
     return tuple(prefix)
 
 
-def token_in(sent: _Sent) -> int | None:
+def token_in(fields: _Fields) -> int | None:
     """The token to be taken, or None if the model chooses.
 
     Raises: WorkbenchError for anything but an id.
     """
-    token = sent.get("token")
+    token = fields.get("token")
     if token is not None and type(token) is not int:
         raise WorkbenchError("expected a token id as token")
     return token
@@ -198,30 +198,30 @@ def token_in(sent: _Sent) -> int | None:
 _MAX_LOOKAHEAD = 1_000
 
 
-def method_in(sent: _Sent, name: str = "constraint") -> str:
+def method_in(fields: _Fields, name: str = "constraint") -> str:
     """The name of a method.
 
     Raises: WorkbenchError for an unknown one.
     """
-    method = sent.get(name, "automaton")
+    method = fields.get(name, "automaton")
     if not isinstance(method, str) or method not in METHODS:
         raise WorkbenchError(f"expected one of {', '.join(METHODS)}, not {method!r}")
     return method
 
 
-def options_in(sent: _Sent, method: str) -> MethodOptions:
+def options_in(fields: _Fields, method: str) -> MethodOptions:
     """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
-    if sent.get("lookahead") is None or "k" not in METHODS[method].options:
+    if fields.get("lookahead") is None or "k" not in METHODS[method].options:
         return {}
-    return {"k": int(number_in(sent, "lookahead", 0, 0, _MAX_LOOKAHEAD))}
+    return {"k": int(number_in(fields, "lookahead", 0, 0, _MAX_LOOKAHEAD))}
 
 
-def switch_in(sent: _Sent, name: str) -> bool:
+def switch_in(fields: _Fields, name: str) -> bool:
     """A switch; false by default.
 
     Raises: WorkbenchError where it is neither true nor false.
     """
-    value = sent.get(name) or False
+    value = fields.get(name) or False
     if not isinstance(value, bool):
         raise WorkbenchError(f"expected true or false as {name}, not {value!r}")
     return value
@@ -231,12 +231,12 @@ def switch_in(sent: _Sent, name: str) -> bool:
 MAX_MESSAGES = 64
 
 
-def chat_in(sent: _Sent) -> tuple[Message, ...] | None:
+def chat_in(fields: _Fields) -> tuple[Message, ...] | None:
     """The messages before the prompt; None if the prompt is a text and no message.
 
     Raises: WorkbenchError where they are not messages, or too long.
     """
-    chat = sent.get("chat")
+    chat = fields.get("chat")
     if chat is None:
         return None
     if not isinstance(chat, list) or len(chat) > MAX_MESSAGES:
@@ -265,35 +265,35 @@ class FreePart:
     budget: int
 
 
-def reasoning_in(sent: _Sent) -> FreePart | None:
+def reasoning_in(fields: _Fields) -> FreePart | None:
     """The free part; None without one.
 
     Raises: WorkbenchError where it has another form, or no closing marker.
     """
-    part = sent.get("reasoning")
+    part = fields.get("reasoning")
     if part is None:
         return None
     if not isinstance(part, dict):
         raise WorkbenchError("expected reasoning with opening, closing and budget")
-    found = FreePart(
+    free_part = FreePart(
         text_in(part, "opening", _MAX_MARKER),
         text_in(part, "closing", _MAX_MARKER),
         int(number_in(part, "budget", 64, 0, MAX_RUN_TOKENS)),
     )
-    if not found.closing:
+    if not free_part.closing:
         raise WorkbenchError("expected a closing marker", "such as </think>")
-    return found
+    return free_part
 
 
-def monitor_in(sent: _Sent) -> str:
+def monitor_in(fields: _Fields) -> str:
     """The name of a monitor; empty for none, and without a mask.
 
     Raises: WorkbenchError for an unknown one.
     """
-    monitor = text_in(sent, "monitor", 40)
+    monitor = text_in(fields, "monitor", 40)
     if monitor and monitor not in MONITORS:
         raise WorkbenchError(f"expected one of {', '.join(MONITORS)}, not {monitor!r}")
-    return "" if method_in(sent) == "unconstrained" else monitor
+    return "" if method_in(fields) == "unconstrained" else monitor
 
 
 #: The methods whose pictures show all tokens that the grammar allows; ``branches.js`` has the same.
@@ -309,19 +309,19 @@ _SAMPLING_BOUNDS = {
 }
 
 
-def sampling_in(sent: _Sent, seed: int) -> Sampling:
+def sampling_in(fields: _Fields, seed: int) -> Sampling:
     """How tokens are drawn: the temperature, and the settings that are not null.
 
     Raises: WorkbenchError where one is not a number.
     """
     others = {
-        name: number_in(sent, name, low, low, high)
+        name: number_in(fields, name, low, low, high)
         for name, (low, high) in _SAMPLING_BOUNDS.items()
-        if sent.get(name) is not None
+        if fields.get(name) is not None
     }
     if "top_k" in others:
         others["top_k"] = int(others["top_k"])
-    return Sampling.of({"temperature": number_in(sent, "temperature", 0.7, 0, 5), **others}, seed)
+    return Sampling.of({"temperature": number_in(fields, "temperature", 0.7, 0, 5), **others}, seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,24 +353,24 @@ class RunRequest:
     monitor: str = ""
 
     @staticmethod
-    def of(sent: _Sent) -> RunRequest:
-        method = method_in(sent)
+    def of(fields: _Fields) -> RunRequest:
+        method = method_in(fields)
         return RunRequest(
-            run=text_in(sent, "run", 64),
-            grammar=TextRequest.of(sent),
-            prompt=text_in(sent, "prompt"),
-            sampling=sampling_in(sent, int(number_in(sent, "seed", 1, 0, 2**31 - 1))),
-            max_tokens=int(number_in(sent, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
+            run=text_in(fields, "run", 64),
+            grammar=TextRequest.of(fields),
+            prompt=text_in(fields, "prompt"),
+            sampling=sampling_in(fields, int(number_in(fields, "seed", 1, 0, 2**31 - 1))),
+            max_tokens=int(number_in(fields, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
             method=method,
-            prefix=prefix_in(sent),
-            options=options_in(sent, method),
-            small_tokens=switch_in(sent, "small_tokens"),
-            chat=chat_in(sent),
-            draft=text_in(sent, "draft", MAX_NAME),
-            reasoning=reasoning_in(sent),
+            prefix=prefix_in(fields),
+            options=options_in(fields, method),
+            small_tokens=switch_in(fields, "small_tokens"),
+            chat=chat_in(fields),
+            draft=text_in(fields, "draft", MAX_NAME),
+            reasoning=reasoning_in(fields),
             # without a mask a text may be cut: its end would be no choice of the model
-            finish=switch_in(sent, "finish") and method != "unconstrained",
-            monitor=monitor_in(sent),
+            finish=switch_in(fields, "finish") and method != "unconstrained",
+            monitor=monitor_in(fields),
         )
 
     @property
@@ -463,18 +463,18 @@ class CompareRequest:
     chat: tuple[Message, ...] | None
 
     @staticmethod
-    def of(sent: Mapping[str, Any]) -> CompareRequest:
-        first = int(number_in(sent, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
-        count = int(number_in(sent, "seeds", 3, 1, MAX_SEEDS))
+    def of(fields: Mapping[str, Any]) -> CompareRequest:
+        first = int(number_in(fields, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
+        count = int(number_in(fields, "seeds", 3, 1, MAX_SEEDS))
         request = CompareRequest(
-            run=text_in(sent, "run", 64),
-            grammar=TextRequest.of(sent),
-            prompts=_prompts_in(sent),
-            contenders=_contenders_in(sent),
+            run=text_in(fields, "run", 64),
+            grammar=TextRequest.of(fields),
+            prompts=_prompts_in(fields),
+            contenders=_contenders_in(fields),
             seeds=tuple(range(first, first + count)),
-            sampling=sampling_in(sent, first),
-            max_tokens=int(number_in(sent, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
-            chat=chat_in(sent),
+            sampling=sampling_in(fields, first),
+            max_tokens=int(number_in(fields, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
+            chat=chat_in(fields),
         )
         runs = len(request.prompts) * len(request.contenders) * count
         if (tokens := runs * request.max_tokens) > MAX_TOKENS_IN_ALL:
@@ -486,12 +486,12 @@ class CompareRequest:
         return request
 
 
-def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
+def _prompts_in(fields: Mapping[str, Any]) -> tuple[str, ...]:
     """The prompts, each once.
 
     Raises: WorkbenchError where they are not a list of texts, or too many.
     """
-    prompts = sent.get("prompts", [""])
+    prompts = fields.get("prompts", [""])
     if not isinstance(prompts, list):
         raise WorkbenchError("expected a list of prompts")
     texts = dict.fromkeys(
@@ -502,12 +502,12 @@ def _prompts_in(sent: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(texts) or ("",)
 
 
-def _contenders_in(sent: Mapping[str, Any]) -> tuple[Contender, ...]:
+def _contenders_in(fields: Mapping[str, Any]) -> tuple[Contender, ...]:
     """The methods, by their names.
 
     Raises: WorkbenchError for no method, and for an unknown one.
     """
-    names = sent.get("methods", [])
+    names = fields.get("methods", [])
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise WorkbenchError("expected a list of methods by their names")
     return contenders_named(names)

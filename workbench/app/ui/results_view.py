@@ -130,21 +130,21 @@ class ResultsStore:
         except OSError as error:
             raise WorkbenchError(f"the file cannot be read: {error.strerror}") from None
         name = digest.hexdigest()
-        found = self.rows(name)
-        if found is None:
+        stored = self.rows(name)
+        if stored is None:
             with self._mutex:
                 path = self._new(".db")
             try:
                 _read(files, path, limits)
-                found = StoredRows(path)
+                stored = StoredRows(path)
             except BaseException:
                 path.unlink(missing_ok=True)
                 raise
             with self._mutex:
-                self._open[name] = found
+                self._open[name] = stored
                 while len(self._open) > _MAX_OPEN:
                     self._open.popitem(last=False)[1].path.unlink(missing_ok=True)
-        return name, found
+        return name, stored
 
     def close(self, upload: str) -> None:
         """Delete the files of an upload."""
@@ -154,11 +154,11 @@ class ResultsStore:
     def rows(self, name: str) -> StoredRows | None:
         """The rows of open files; None if they are no longer there."""
         with self._mutex:
-            found = self._open.get(name)
-            if found is None or not found.path.exists():
+            stored = self._open.get(name)
+            if stored is None or not stored.path.exists():
                 return None
             self._open.move_to_end(name)
-            return found
+            return stored
 
 
 @cache
@@ -185,48 +185,48 @@ def _read(files: Sequence[Path], out: Path, limits: Limits) -> None:
     if not ended.returncode:
         return
     try:
-        said = json.loads(ended.stdout)
+        failure = json.loads(ended.stdout)
     except ValueError:
         most = f"{bounds[0]} MB or {bounds[1]} s"
         raise WorkbenchError(
             f"the file cannot be read: it is damaged, or needs more than {most}", hint
         ) from None
-    raise WorkbenchError(said["message"], said["hint"])
+    raise WorkbenchError(failure["message"], failure["hint"])
 
 
 # -- questions -------------------------------------------------------------------------------------
 
 
 @or_refusal
-def send_results(handlers: Handlers, sent: Record) -> Record:
+def send_results(handlers: Handlers, fields: Record) -> Record:
     """Take a part of a file; ``received`` bytes of the file are there."""
-    upload = _upload_in(sent)
-    number = int(number_in(sent, "file", 0, 0, _MAX_FILES - 1))
-    offset = int(number_in(sent, "offset", 0, 0, 2**40))
+    upload = _upload_in(fields)
+    number = int(number_in(fields, "file", 0, 0, _MAX_FILES - 1))
+    offset = int(number_in(fields, "offset", 0, 0, 2**40))
     try:
-        data = base64.b64decode(text_in(sent, "base64", 2_000_000), validate=True)
+        data = base64.b64decode(text_in(fields, "base64", 2_000_000), validate=True)
     except ValueError:
         raise WorkbenchError("expected a part of a file as base64") from None
     limits = handlers.pipeline.limits
     return {"ok": True, "received": results_store().add(upload, number, offset, data, limits)}
 
 
-def _upload_in(sent: Record) -> str:
-    name = text_in(sent, "upload", 64)
+def _upload_in(fields: Record) -> str:
+    name = text_in(fields, "upload", 64)
     if not re.fullmatch(r"[0-9a-z-]{8,64}", name):
         raise WorkbenchError("expected a name of the upload")
     return name
 
 
 @or_refusal
-def open_results(handlers: Handlers, sent: Record) -> Record:
+def open_results(handlers: Handlers, fields: Record) -> Record:
     """Read the files of an upload, or the file that the page is served with."""
     store, served = results_store(), handlers.served_results
-    if switch_in(sent, "served"):
+    if switch_in(fields, "served"):
         if served is None:
             raise WorkbenchError("the page is served without results")
         return _about(*store.open(files_of(served) or [served], LOCAL_LIMITS))
-    upload = _upload_in(sent)
+    upload = _upload_in(fields)
     files = store.uploaded(upload)
     if not files:
         raise WorkbenchError("the file did not arrive", "open it again")
@@ -262,23 +262,23 @@ def _about(name: str, stored: StoredRows) -> Record:
     }
 
 
-def _asked(sent: Record) -> tuple[StoredRows | None, str]:
+def _asked(fields: Record) -> tuple[StoredRows | None, str]:
     """The rows that a question is about, and its filter."""
-    return results_store().rows(text_in(sent, "file", 64)), text_in(sent, "wanted", 500)
+    return results_store().rows(text_in(fields, "file", 64)), text_in(fields, "wanted", 500)
 
 
-def _numbers(stored: StoredRows, sent: Record, wanted: str) -> list[int]:
-    return stored.numbers(wanted, text_in(sent, "sort", 200), down=switch_in(sent, "down"))
+def _numbers(stored: StoredRows, fields: Record, wanted: str) -> list[int]:
+    return stored.numbers(wanted, text_in(fields, "sort", 200), down=switch_in(fields, "down"))
 
 
 @or_refusal
-def results_rows(_: Handlers, sent: Record) -> Record:
+def results_rows(_: Handlers, fields: Record) -> Record:
     """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
-    stored, wanted = _asked(sent)
+    stored, wanted = _asked(fields)
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "rows": []}
-    numbers = _numbers(stored, sent, wanted)
-    offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+    numbers = _numbers(stored, fields, wanted)
+    offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
     rows = [
         {"n": n, "cells": [_shown(value) for value in cells]}
         for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
@@ -293,12 +293,12 @@ def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
 
 
 @or_refusal
-def results_row(_: Handlers, sent: Record) -> Record:
+def results_row(_: Handlers, fields: Record) -> Record:
     """A row with its texts, its grammar for the editor, and the tokens of its run."""
-    stored, _wanted = _asked(sent)
+    stored, _wanted = _asked(fields)
     if stored is None:
         return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
-    row = stored.row(int(number_in(sent, "n", 0, 0, 2**40)))
+    row = stored.row(int(number_in(fields, "n", 0, 0, 2**40)))
     values = [
         {
             "name": name,
@@ -333,23 +333,23 @@ def _grammar_of(row: Record) -> Record | None:
 def _tokens_of(text: object) -> list[int]:
     """The token ids of a run; none if there are none, or too many."""
     try:
-        found = json.loads(text) if isinstance(text, str) else []
+        ids = json.loads(text) if isinstance(text, str) else []
     except (ValueError, RecursionError):
         return []
-    known = isinstance(found, list) and all(type(one) is int for one in found)
-    return found if known and len(found) <= _MAX_TOKENS else []
+    is_valid = isinstance(ids, list) and all(type(token_id) is int for token_id in ids)
+    return ids if is_valid and len(ids) <= _MAX_TOKENS else []
 
 
 @or_refusal
-def results_plot(_: Handlers, sent: Record) -> Record:
+def results_plot(_: Handlers, fields: Record) -> Record:
     """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
-    stored, wanted = _asked(sent)
+    stored, wanted = _asked(fields)
     if stored is None:
         return {"ok": True, "lost": True, "groups": [], "left": 0}
-    found = stored.distribution(text_in(sent, "column", 200), wanted)
-    groups = [{"name": name[:120], **_box(np.array(each))} for name, each in found]
-    left = len(groups) - _MAX_GROUPS
-    return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, left)}
+    values_by_group = stored.distribution(text_in(fields, "column", 200), wanted)
+    groups = [{"name": name[:120], **_box(np.array(each))} for name, each in values_by_group]
+    groups_left = len(groups) - _MAX_GROUPS
+    return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, groups_left)}
 
 
 def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
@@ -369,13 +369,13 @@ def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
 
 
 @or_refusal
-def results_csv(_: Handlers, sent: Record) -> Record:
+def results_csv(_: Handlers, fields: Record) -> Record:
     """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
-    stored, wanted = _asked(sent)
+    stored, wanted = _asked(fields)
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
-    numbers = _numbers(stored, sent, wanted)
-    offset = int(number_in(sent, "offset", 0, 0, len(numbers)))
+    numbers = _numbers(stored, fields, wanted)
+    offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     if not offset:

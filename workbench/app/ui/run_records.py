@@ -48,7 +48,7 @@ def token_record(token_id: TokenId, token: bytes | None, vocabulary: Vocabulary)
 
 
 def step_record(
-    step: Step, place: TracedToken, cycle: int | None, vocabulary: Vocabulary
+    step: Step, trace: TracedToken, cycle: int | None, vocabulary: Vocabulary
 ) -> wire.UnlabelledStep:
     """The fields the page shows of one token.
 
@@ -72,11 +72,13 @@ def step_record(
         "rankm": step.masked_rank,
         "cut": step.intervened,
         **_masked(step.mask, step.kept, vocabulary),
-        **_position(place),
+        **_position(trace),
         "loop": cycle,
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
         "wanted": wanted,
-        "may": wanted if same else [_candidate(one, vocabulary) for one in step.allowed],
+        "may": wanted
+        if same
+        else [_candidate(candidate, vocabulary) for candidate in step.allowed],
         **stages_record([name for name, _ in step.stages]),
         **after_record([share for _, share in step.stages]),
     }
@@ -119,7 +121,7 @@ def draft_record(step: Step, vocabulary: Vocabulary) -> Record:
 
 
 def turn_record(
-    turn: TokenDistribution, index: int, place: TracedToken, top: int, stages: Stages = ()
+    turn: TokenDistribution, index: int, trace: TracedToken, top: int, stages: Stages = ()
 ) -> wire.PlainTurn:
     """The record of a token that is not chosen yet, with the fields known before the choice."""
     wanted = turn.wanted(top, stages)
@@ -128,7 +130,7 @@ def turn_record(
         "i": index,
         "cut": not wanted[0].allowed,
         **_masked(turn.mask, turn.kept, turn.vocabulary),
-        **_position(place),
+        **_position(trace),
         "ms": _times(turn.model_ms, turn.mask_ms),
         "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
         "may": [_candidate(candidate, turn.vocabulary) for candidate in turn.allowed(top, stages)],
@@ -148,14 +150,14 @@ def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> wire.Masked
     }
 
 
-def _position(place: TracedToken) -> wire.Position:
+def _position(trace: TracedToken) -> wire.Position:
     """The states of the machines at a token."""
     return {
-        "state": place.state,
-        "path": cast("wire.Path", place.path),
-        "stack": list(place.stack),
-        "rules": list(dict.fromkeys(place.stack)),
-        "read_in": [{"start": span.start, "end": span.end} for span in place.read_in],
+        "state": trace.state,
+        "path": cast("wire.Path", trace.path),
+        "stack": list(trace.stack),
+        "rules": list(dict.fromkeys(trace.stack)),
+        "read_in": [{"start": span.start, "end": span.end} for span in trace.read_in],
     }
 
 
@@ -227,12 +229,12 @@ def reading_record(reading: Reading) -> wire.Stop:
     }
 
 
-def proper_record(found: ImproperToken | None, vocabulary: Vocabulary) -> wire.Improper | None:
+def proper_record(improper: ImproperToken | None, vocabulary: Vocabulary) -> wire.Improper | None:
     """Where the tokenizer would have written other tokens, and which."""
-    if found is None:
+    if improper is None:
         return None
-    own = [token_record(i, vocabulary.tokens[i], vocabulary) for i in found.proper]
-    return {"at": found.index, "own": own, "at_prompt": found.at_prompt}
+    proper = [token_record(i, vocabulary.tokens[i], vocabulary) for i in improper.proper]
+    return {"at": improper.index, "own": proper, "at_prompt": improper.at_prompt}
 
 
 def _finite(value: float) -> float | None:

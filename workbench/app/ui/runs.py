@@ -82,18 +82,18 @@ _MAX_VALUE = 300
 _MAX_LINES = 1_000_000
 
 
-def run_lines(handlers: Handlers, sent: dict[str, Any]) -> Iterator[str]:
+def run_lines(handlers: Handlers, fields: dict[str, Any]) -> Iterator[str]:
     """The lines of a run, one text for each batch; an error is its last line."""
-    return handlers.streams.texts(run_batches(handlers, sent))
+    return handlers.streams.texts(run_batches(handlers, fields))
 
 
-def run_records(handlers: Handlers, sent: dict[str, Any]) -> Iterator[Record]:
+def run_records(handlers: Handlers, fields: dict[str, Any]) -> Iterator[Record]:
     """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
-    return chain.from_iterable(run_batches(handlers, sent))
+    return chain.from_iterable(run_batches(handlers, fields))
 
 
 def run_batches(
-    handlers: Handlers, sent: dict[str, Any], seconds: float = BATCH_SECONDS
+    handlers: Handlers, fields: dict[str, Any], seconds: float = BATCH_SECONDS
 ) -> Iterator[list[Record]]:
     """The records of a run in lists, at least ``seconds`` apart.
 
@@ -101,36 +101,38 @@ def run_batches(
     """
 
     def computed() -> Iterator[list[Record]]:
-        own = handlers.with_model(sent)
-        yield from own.room.loop.batches(_computed(own, RunRequest.of(sent)), seconds)
+        model_handlers = handlers.with_model(fields)
+        yield from model_handlers.room.loop.batches(
+            _computed(model_handlers, RunRequest.of(fields)), seconds
+        )
 
-    return with_head(handlers, sent, computed())
+    return with_head(handlers, fields, computed())
 
 
-def missed_lines(handlers: Handlers, sent: dict[str, Any]) -> Record:
+def missed_lines(handlers: Handlers, fields: dict[str, Any]) -> Record:
     """The lines of a run after the first ``from``, which the page has."""
-    count = int(number_in(sent, "from", 0, 0, _MAX_LINES))
-    lines = handlers.streams.since(text_in(sent, "run", 64), count)
+    count = int(number_in(fields, "from", 0, 0, _MAX_LINES))
+    lines = handlers.streams.since(text_in(fields, "run", 64), count)
     if lines is None:
         return {"fault": "the server no longer has this run"}
     return {"from": count, "lines": lines}
 
 
 def with_head(
-    handlers: Handlers, sent: dict[str, Any], computed: Iterator[list[Record]]
+    handlers: Handlers, fields: dict[str, Any], computed: Iterator[list[Record]]
 ) -> Iterator[list[Record]]:
     """The head of a run or comparison, then the lists; an error becomes the last record.
 
     A run that the closing server ended says so.
     """
-    yield [{"k": "head", "run": str(sent.get("run", ""))[:64]}]
+    yield [{"k": "head", "run": str(fields.get("run", ""))[:64]}]
     try:
         for batch in computed:
             if handlers.closing.is_set() and batch[-1].get("words") == WORDS[StopReason.STOPPED]:
                 batch[-1]["words"] = "ended because the server was closed"
             yield batch
     except EndedError:
-        if handlers.is_stopped(text_in(sent, "run", 64)):
+        if handlers.is_stopped(text_in(fields, "run", 64)):
             yield [dict(ended_record(StopReason.STOPPED))]
     except WorkbenchError as error:
         yield [{"k": "error", "message": error.message, "hint": error.hint}]
@@ -216,10 +218,10 @@ def record_of(
 ) -> Record:
     """The record of a step; the follower takes its token."""
     vocabulary = constraint.vocabulary
-    place = follower.take(constraint.read_as(step.state, step.token_id))
+    trace = follower.take(constraint.read_as(step.state, step.token_id))
     free = free_record(constraint, step.state, step.token_id)
-    cycle = None if free else token_cycle(compiled.readable(), place.path)
-    record = step_record(step, place, cycle, vocabulary)
+    cycle = None if free else token_cycle(compiled.readable(), trace.path)
+    record = step_record(step, trace, cycle, vocabulary)
     more = label_record(constraint, step.state, step.token_id)
     more |= budget_record(constraint, step.state)
     return record | more | free | draft_record(step, vocabulary)
@@ -261,10 +263,10 @@ def _improper(
     the tokenizer's tokens.
     """
     compared = not request.small_tokens and request.reasoning is None
-    found = first_improper(model, request.context, taken) if compared else None
-    if found is not None and found.at_prompt and request.method not in _PROPER:
+    improper = first_improper(model, request.context, taken) if compared else None
+    if improper is not None and improper.at_prompt and request.method not in _PROPER:
         return None
-    return found
+    return improper
 
 
 def text_facts(
@@ -307,24 +309,24 @@ _MAX_READ = 1_000
 
 
 @or_refusal
-def turn(handlers: Handlers, sent: Record) -> Record:
+def turn(handlers: Handlers, fields: Record) -> Record:
     """The model's and the mask's next tokens, none taken; or why no token may follow."""
-    with _at_position(handlers, RunRequest.of(sent)) as here:
-        return {"ok": True, "model": here.model.name, "next": here.next()}
+    with _at_position(handlers, RunRequest.of(fields)) as position:
+        return {"ok": True, "model": position.model.name, "next": position.next()}
 
 
 @or_refusal
-def take_token(handlers: Handlers, sent: Record) -> Record:
+def take_token(handlers: Handlers, fields: Record) -> Record:
     """Take a token (the requested one, or a sampled one); returns its step and the next tokens.
 
     The sampled token is that of a run with the same seed.
     """
-    with _at_position(handlers, RunRequest.of(sent)) as here:
-        found = here.ask()
-        if found is None:
-            return {"ok": True, "model": here.model.name, "step": None, "next": here.next()}
-        step = here.take(found, token_in(sent))
-        return {"ok": True, "model": here.model.name, "step": step, "next": here.next()}
+    with _at_position(handlers, RunRequest.of(fields)) as position:
+        distribution = position.ask()
+        if distribution is None:
+            return {"ok": True, "model": position.model.name, "step": None, "next": position.next()}
+        step = position.take(distribution, token_in(fields))
+        return {"ok": True, "model": position.model.name, "step": step, "next": position.next()}
 
 
 #: Tokens of a text that is read, at most.
@@ -332,13 +334,13 @@ MAX_READ_TOKENS = 1_024
 
 
 @or_refusal
-def read_text(handlers: Handlers, sent: Record) -> Record:
+def read_text(handlers: Handlers, fields: Record) -> Record:
     """A given text as the steps of a run: each token before and after the mask.
 
     The first refused token is marked, and those after it, which the model scores alone.
     """
-    request = replace(RunRequest.of(sent), finish=False, prefix=())
-    text = text_in(sent, "read")
+    request = replace(RunRequest.of(fields), finish=False, prefix=())
+    text = text_in(fields, "read")
     compiled = handlers.compiled(request.grammar)
     model = chatting(handlers.room.model(), request.chat, request.reply)
     constraint = _constraint(request, compiled, model)
@@ -365,15 +367,15 @@ def _reading_records(
         if reading.refused is None or step.index < reading.refused:
             yield record_of(step, constraint, compiled, follower)
             continue
-        place = follower.take(step.token)
-        record: Record = {**step_record(step, place, None, constraint.vocabulary)}
+        trace = follower.take(step.token)
+        record: Record = {**step_record(step, trace, None, constraint.vocabulary)}
         yield record | {"read": "refused" if step.index == reading.refused else "alone"}
 
 
 @or_refusal
-def read_prompt(handlers: Handlers, sent: Record) -> Record:
+def read_prompt(handlers: Handlers, fields: Record) -> Record:
     """The tokens of the prompt as the model reads it, with those of the chat template."""
-    request = RunRequest.of(sent)
+    request = RunRequest.of(fields)
     model = chatting(handlers.room.model(), request.chat, request.reply)
     ids = model.encode(request.context)
     vocabulary = model.vocabulary
@@ -396,22 +398,22 @@ def read_prompt(handlers: Handlers, sent: Record) -> Record:
 
 
 @or_refusal
-def draft_models(handlers: Handlers, sent: Record) -> Record:
+def draft_models(handlers: Handlers, fields: Record) -> Record:
     """The models that can propose tokens for the chosen one: served ones with the same tokens."""
-    found = handlers.rooms.drafts(handlers.room)
-    return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in found]}
+    drafts = handlers.rooms.drafts(handlers.room)
+    return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in drafts]}
 
 
 @or_refusal
-def find_tokens(handlers: Handlers, sent: Record) -> Record:
+def find_tokens(handlers: Handlers, fields: Record) -> Record:
     """The tokens that contain a text, likeliest first within each kind, with probabilities."""
-    query = text_in(sent, "query", _MAX_QUERY)
-    with _at_position(handlers, RunRequest.of(sent)) as here:
-        found = here.ask()
-        if found is None:
+    query = text_in(fields, "query", _MAX_QUERY)
+    with _at_position(handlers, RunRequest.of(fields)) as position:
+        distribution = position.ask()
+        if distribution is None:
             return {"ok": True, "found": [], "more": 0}
-        ids, more = find(found.vocabulary, query, found.logprobs, _MAX_FOUND)
-        return {"ok": True, "found": [searched_record(found, i) for i in ids], "more": more}
+        ids, more = find(distribution.vocabulary, query, distribution.logprobs, _MAX_FOUND)
+        return {"ok": True, "found": [searched_record(distribution, i) for i in ids], "more": more}
 
 
 def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) -> list[Record]:
@@ -420,12 +422,12 @@ def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) 
     Raises: TokenNotAllowed; WorkbenchError as ``_at_position`` does.
     """
     steps: list[Record] = []
-    with _at_position(handlers, replace(request, prefix=()), constraint) as here:
+    with _at_position(handlers, replace(request, prefix=()), constraint) as position:
         for token_id in request.prefix:
-            found = here.ask()
-            if found is None:
+            distribution = position.ask()
+            if distribution is None:
                 raise TokenNotAllowed(f"nothing may follow {len(steps):,} tokens")
-            steps.append(here.take(found, token_id))
+            steps.append(position.take(distribution, token_id))
     return steps
 
 
@@ -482,27 +484,27 @@ class _RunPosition:
         """The tokens of the prompt and those taken."""
         return [*self.prompt, *self.taken]
 
-    def stages(self, found: TokenDistribution) -> Stages:
+    def stages(self, distribution: TokenDistribution) -> Stages:
         """The stages of sampling the next token; none if the mask is the only one."""
         sampling = self.request.sampling
-        return () if sampling.is_plain else found.stages(sampling, self.context)
+        return () if sampling.is_plain else distribution.stages(sampling, self.context)
 
-    def take(self, found: TokenDistribution, token_id: TokenId | None) -> Record:
+    def take(self, distribution: TokenDistribution, token_id: TokenId | None) -> Record:
         """Take a token (None: a sampled one) and advance.
 
         Raises: TokenNotAllowed.
         """
         sampling, index = self.request.sampling, len(self.taken)
         if token_id is None:
-            token_id = found.drawn(sampling, index, self.context)
-        elif token_id not in found.mask:
+            token_id = distribution.drawn(sampling, index, self.context)
+        elif token_id not in distribution.mask:
             raise TokenNotAllowed(f"token {token_id} is not allowed here", "take another one")
         started = time.perf_counter()
         self.ended = token_id in self.constraint.vocabulary.ends
         if not self.ended:
             self.state = self.constraint.advance(self.state, token_id)
-        advance_ms, stages = milliseconds_since(started), self.stages(found)
-        step = found.taken(token_id, index, TOP, advance_ms, stages=stages)
+        advance_ms, stages = milliseconds_since(started), self.stages(distribution)
+        step = distribution.taken(token_id, index, TOP, advance_ms, stages=stages)
         self.taken.append(token_id)
         return record_of(step, self.constraint, self.compiled, self.follower)
 
@@ -510,12 +512,12 @@ class _RunPosition:
         """The probabilities of the next token, or why no token may follow."""
         if not self.ended and room_left(self.model, self.request.context, len(self.taken)) == 0:
             return full_record()
-        found = self.ask()
-        if found is not None:
-            place, stages = self.follower.take(b""), self.stages(found)
-            here = turn_record(found, len(self.taken), place, NEXT_TOP, stages)
+        distribution = self.ask()
+        if distribution is not None:
+            trace, stages = self.follower.take(b""), self.stages(distribution)
+            record = turn_record(distribution, len(self.taken), trace, NEXT_TOP, stages)
             more = budget_record(self.constraint, self.state)
-            return {**here, **more, **free_record(self.constraint, self.state, None)}
+            return {**record, **more, **free_record(self.constraint, self.state, None)}
         reason = StopReason.DEAD_END
         if self.ended and not self._only_the_end():
             reason = StopReason.ACCEPTED

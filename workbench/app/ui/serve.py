@@ -98,7 +98,9 @@ def serve(settings: ServeSettings) -> None:
             pass
     handlers.closing.set()
     latest = time.monotonic() + _MAX_CLOSING
-    while time.monotonic() < latest and any(one.kind == "events" for one in [*open_requests]):
+    while time.monotonic() < latest and any(
+        request.kind == "events" for request in [*open_requests]
+    ):
         time.sleep(0.02)
     page.close(verbose=False)
 

@@ -38,12 +38,12 @@ _MAX_VISITED = 4_000
 _MAX_PLACES = 4
 
 
-def about_state(handlers: Handlers, sent: Record) -> Record:
+def about_state(handlers: Handlers, fields: Record) -> Record:
     """What may be read in a state, a text that leads to it, and its places in the grammar."""
     try:
-        state = text_in(sent, "state", 40)
-        machine, drawn, _ = handlers.drawn(sent)
-        compiled = handlers.compiled(TextRequest.of(sent))
+        state = text_in(fields, "state", 40)
+        machine, drawn, _ = handlers.drawn(fields)
+        compiled = handlers.compiled(TextRequest.of(fields))
         answer: Record = {
             "ok": True,
             "state": state,
@@ -53,7 +53,7 @@ def about_state(handlers: Handlers, sent: Record) -> Record:
             "places": [],
         }
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
-            listed = tokens_between(handlers, sent, machine, drawn, state, "")
+            listed = tokens_between(handlers, fields, machine, drawn, state, "")
             answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
         answer["number"] = drawn.numbers.get(state, state)
         if drawn.followed is not None and state.isdigit():
@@ -82,8 +82,8 @@ def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Recor
         return answer
     if reached is not None:
         answer["may_end"] = reached.may_end
-        own = [piece for piece in reached.pieces if intersection(piece.reads, reads)]
-        answer["places"] = [_place(compiled, piece.span) for piece in own[:_MAX_PLACES]]
+        pieces = [piece for piece in reached.pieces if intersection(piece.reads, reads)]
+        answer["places"] = [_place(compiled, piece.span) for piece in pieces[:_MAX_PLACES]]
     return answer
 
 
@@ -100,8 +100,8 @@ class _Automaton:
         self.classes = machine.classes
         self.step = machine.step
 
-    def shows(self, here: int, state: int) -> bool:
-        return here == state
+    def shows(self, current: int, state: int) -> bool:
+        return current == state
 
     def read_in(self, state: int) -> Ranges:
         return _read_in(self, state)
@@ -119,10 +119,12 @@ class _Configurations:
         self.step = runner.step
         self._runner = runner
 
-    def shows(self, here: int, state: int) -> bool:
+    def shows(self, current: int, state: int) -> bool:
         # the first state of a called rule has no separate configuration: look at the callers
         opened = self._runner.network.opened
-        return any(state in opened(at) for at, _ in self._runner.configurations(here))
+        return any(
+            state in opened(position) for position, _ in self._runner.configurations(current)
+        )
 
     def read_in(self, state: int) -> Ranges:
         """What the state reads, or a rule that it calls.
@@ -171,18 +173,18 @@ def _shortest(machine: _Automaton | _Configurations, state: int) -> bytes | None
     bytes_of: dict[int, int] = {}
     for byte in (*range(0x61, 0x7B), *range(0x30, 0x3A), *range(0x20, 0x7F), *range(256)):
         bytes_of.setdefault(int(machine.classes[byte]), byte)
-    found: dict[int, bytes] = {machine.initial: b""}
+    texts: dict[int, bytes] = {machine.initial: b""}
     waiting = deque([machine.initial])
-    while waiting and len(found) < _MAX_VISITED:
-        here = waiting.popleft()
-        if machine.shows(here, state):
-            return found[here]
+    while waiting and len(texts) < _MAX_VISITED:
+        current = waiting.popleft()
+        if machine.shows(current, state):
+            return texts[current]
         for byte in bytes_of.values():
             try:
-                there = machine.step(here, byte)
+                target = machine.step(current, byte)
             except LimitError:
                 continue
-            if there != DEAD and there not in found:
-                found[there] = found[here] + bytes([byte])
-                waiting.append(there)
+            if target != DEAD and target not in texts:
+                texts[target] = texts[current] + bytes([byte])
+                waiting.append(target)
     return None

@@ -54,9 +54,9 @@ def in_thread(items: Iterator[Item], seconds: float) -> Generator[list[Item], No
     def work() -> Work[Item]:
         yield from items
 
-    one = _Advancing(work())
-    one.advance_alone()
-    return one.batches(lambda: seconds)
+    task = _Advancing(work())
+    task.advance_alone()
+    return task.batches(lambda: seconds)
 
 
 class PassLoop:
@@ -91,16 +91,16 @@ class PassLoop:
             first = next(work, None)
         if first is None:
             return
-        one = _Advancing(work, first)
+        task = _Advancing(work, first)
         if kernels.interpreting() or shared_passes_of(first.session) is None:
-            one.advance_alone()
+            task.advance_alone()
         else:
-            self._add(one)
-        yield from one.batches(lambda: max(seconds, self._count * _SECONDS_PER_RUN))
+            self._add(task)
+        yield from task.batches(lambda: max(seconds, self._count * _SECONDS_PER_RUN))
 
-    def _add(self, one: _Advancing[Any]) -> None:
+    def _add(self, task: _Advancing[Any]) -> None:
         with self._mutex:
-            self._new.append(one)
+            self._new.append(task)
             if not self._active:
                 self._active = True
                 threading.Thread(target=self._run, name="runs", daemon=True).start()
@@ -121,18 +121,18 @@ class PassLoop:
 def _advanced(running: Sequence[_Advancing[Any]]) -> Iterator[_Advancing[Any]]:
     """Run the passes that all wait for; those that the loop continues with."""
     try:
-        results = run_together([one.waits_for for one in running if one.waits_for is not None])
+        results = run_together([task.waits_for for task in running if task.waits_for is not None])
     except BaseException as error:  # raised in each caller
-        for one in running:
-            one.end(error)
+        for task in running:
+            task.end(error)
         return
-    for one, result in zip(running, results, strict=True):
+    for task, result in zip(running, results, strict=True):
         started = time.perf_counter()
-        if one.advance(result):
+        if task.advance(result):
             if milliseconds_since(started) > 1000 * _SLOW_SECONDS:
-                one.advance_alone()
+                task.advance_alone()
             else:
-                yield one
+                yield task
 
 
 class _Advancing(Generic[Item]):
@@ -224,10 +224,10 @@ class Streams:
         head, lines = line(first), self._stored(first["run"])
         start = 0
         for batch in batched:
-            sent = len(lines)
+            lines_sent = len(lines)
             lines += map(line, batch)
             yield _text(head, start, lines)
-            start = sent
+            start = lines_sent
 
     def since(self, run: str, count: int) -> str | None:
         """The lines of a run after the first ``count``; None if the run is not stored."""

@@ -380,9 +380,9 @@ CARDS: Mapping[Notation, Card] = {
 _BY_NAME: Mapping[str, Card] = {str(notation): card for notation, card in CARDS.items()}
 
 
-def syntax_card(_: Handlers, sent: Record) -> Record:
+def syntax_card(_: Handlers, fields: Record) -> Record:
     """The card of a notation, asked once by each page; no groups for an unknown name."""
-    card = _BY_NAME.get(text_in(sent, "notation", 40))
+    card = _BY_NAME.get(text_in(fields, "notation", 40))
     if card is None:
         return {"groups": []}
     return {
@@ -391,12 +391,12 @@ def syntax_card(_: Handlers, sent: Record) -> Record:
                 "title": title,
                 "rows": [
                     {
-                        "text": one.text,
-                        "about": one.about,
-                        "insert": one.insert,
-                        "example": card.example(one),
+                        "text": row.text,
+                        "about": row.about,
+                        "insert": row.insert,
+                        "example": card.example(row),
                     }
-                    for one in rows
+                    for row in rows
                 ],
             }
             for title, rows in card.groups.items()

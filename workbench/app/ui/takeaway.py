@@ -144,26 +144,26 @@ class Wanted:
     example: str
 
     @staticmethod
-    def of(sent: Mapping[str, Any], gallery: Gallery) -> Wanted:
-        run = RunRequest.of(sent)
-        name = text_in(sent, "model", 400) or BUILTIN
+    def of(fields: Mapping[str, Any], gallery: Gallery) -> Wanted:
+        run = RunRequest.of(fields)
+        name = text_in(fields, "model", 400) or BUILTIN
         return Wanted(
             run,
             BUILTIN if name == TOY else name,
             BUILTIN if run.draft == TOY else run.draft,
-            _tests(sent.get("tests", [])),
-            text_in(sent, "address", 400) or _ADDRESS,
-            _example(run, text_in(sent, "example", 80), gallery),
+            _tests(fields.get("tests", [])),
+            text_in(fields, "address", 400) or _ADDRESS,
+            _example(run, text_in(fields, "example", 80), gallery),
         )
 
 
-def _tests(sent: object) -> tuple[tuple[str, bool], ...]:
-    if not isinstance(sent, list):
+def _tests(fields: object) -> tuple[tuple[str, bool], ...]:
+    if not isinstance(fields, list):
         raise WorkbenchError("expected a list of tests")
     wanted = {"accept": True, "reject": False}
     return tuple(
         (text_in(test, "text", 5_000), wanted[test["expect"]])
-        for test in sent[:_MAX_TESTS]
+        for test in fields[:_MAX_TESTS]
         if isinstance(test, dict) and test.get("expect") in wanted
     )
 
@@ -190,10 +190,10 @@ def _grammar(wanted: Wanted) -> str:
 
 def _written(wanted: Wanted, code: str) -> str:
     """The grammar of ``code`` as the model writes it; what stands around a hole is free."""
-    sent = wanted.run.grammar
-    if sent.hole is not None:
+    grammar = wanted.run.grammar
+    if grammar.hole is not None:
         return code
-    return written_grammar(code, sent.notation, sent.text, dict(sent.options))
+    return written_grammar(code, grammar.notation, grammar.text, dict(grammar.options))
 
 
 def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
@@ -343,9 +343,9 @@ print(tokenizer.decode(output[0, inputs["input_ids"].shape[1] :], skip_special_t
 
 def _settings(sampling: Sampling, **defaults: float) -> str:
     """Code for the settings of a sampling but the seed, as arguments."""
-    found = sampling.as_record()
-    found = {**found, **defaults, **found}
-    return ", ".join(f"{name}={value!r}" for name, value in found.items())
+    settings = sampling.as_record()
+    settings = {**settings, **defaults, **settings}
+    return ", ".join(f"{name}={value!r}" for name, value in settings.items())
 
 
 def _directory(model: str) -> str:
@@ -486,14 +486,17 @@ class Form(StrEnum):
     FST = "fst"
 
 
-def take_machine(handlers: Handlers, sent: Record) -> Record:
+def take_machine(handlers: Handlers, fields: Record) -> Record:
     """A whole machine as a file: name, type, bytes in base 64.
 
     Raises: WorkbenchError for a machine the grammar does not have, or that has no such format.
     """
-    request = TextRequest.of(sent)
+    request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
-    machine, form = Machine(_one_of(sent, "machine", Machine)), Form(_one_of(sent, "form", Form))
+    machine, form = (
+        Machine(_one_of(fields, "machine", Machine)),
+        Form(_one_of(fields, "form", Form)),
+    )
     grammar = compiled.readable()
     if why := compiled.missing(machine):
         raise WorkbenchError(why)
@@ -507,10 +510,10 @@ def take_machine(handlers: Handlers, sent: Record) -> Record:
     return _file(f"{machine}.json", "application/json", text.encode())
 
 
-def _one_of(sent: Record, name: str, known: type[StrEnum]) -> str:
-    value = text_in(sent, name, 40)
-    if value not in list(known):
-        raise WorkbenchError(f"expected one of {', '.join(known)} as {name}, not {value!r}")
+def _one_of(fields: Record, name: str, choices: type[StrEnum]) -> str:
+    value = text_in(fields, name, 40)
+    if value not in list(choices):
+        raise WorkbenchError(f"expected one of {', '.join(choices)} as {name}, not {value!r}")
     return value
 
 
@@ -522,14 +525,14 @@ def _file(name: str, kind: str, content: bytes) -> Record:
     return {"name": name, "type": kind, "base64": base64.b64encode(content).decode()}
 
 
-def take_code(handlers: Handlers, sent: Record) -> Record:
+def take_code(handlers: Handlers, fields: Record) -> Record:
     """The run on the page as programs by tab, and for another engine if requested.
 
     Raises: WorkbenchError for malformed settings.
     """
-    wanted = Wanted.of({**sent, "model": handlers.room.name}, handlers.gallery)
+    wanted = Wanted.of({**fields, "model": handlers.room.name}, handlers.gallery)
     written = {name: write(wanted) for name, write in WRITERS.items()}
-    engine = text_in(sent, "code", 40)
+    engine = text_in(fields, "code", 40)
     if engine in PROGRAMS and engine not in written:
         written[engine] = _for_engine(handlers, wanted, engine)
     return written
@@ -554,24 +557,24 @@ def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
 
 def _left_out(wanted: Wanted) -> str:
     """Comments on the settings of the run that a program for another engine does not have."""
-    found = ""
+    comments = ""
     if wanted.draft:
-        found += "# Without the draft model, which changes the number of forward passes alone.\n"
+        comments += "# Without the draft model, which changes the number of forward passes alone.\n"
     if wanted.run.finish:
-        found += "# Without the budget of tokens in which every text ends: a text may be cut.\n"
-    return found
+        comments += "# Without the budget of tokens in which every text ends: a text may be cut.\n"
+    return comments
 
 
-def take_replay(handlers: Handlers, sent: Record) -> Record:
+def take_replay(handlers: Handlers, fields: Record) -> Record:
     """A page that replays a run, in which the browser replaces ``mark`` by its recording.
 
     The request has the settings of the run; ``ids`` are its tokens, ``taken`` their bytes.
 
     Raises: WorkbenchError where the grammar cannot be read, or a field has another form.
     """
-    ids = sent.get("ids", [])
+    ids = fields.get("ids", [])
     if not isinstance(ids, list):
         raise WorkbenchError("expected the tokens of a run")
-    masks = run_masks(handlers, sent, ids)
-    pictures = drawn(handlers, sent, taken_in(sent.get("taken", [])), masks)
+    masks = run_masks(handlers, fields, ids)
+    pictures = drawn(handlers, fields, taken_in(fields.get("taken", [])), masks)
     return {"html": replay_shell(), "mark": MARK, "drawn": pictures, "version": __version__}

@@ -29,20 +29,20 @@ _LEAST_SCALE = 0.84
 
 
 @or_refusal
-def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
+def draw_parse_tree(handlers: Handlers, fields: Record) -> Record:
     """A parse tree of a text as a picture, with the spans of its nodes.
 
     ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
     is read last; ``which`` is 2 for the second tree of an ambiguous text.
     """
-    text = bytes_in(sent.get("so_far", ""))
-    trees = _trees(handlers.compiled(TextRequest.of(sent)), text, handlers.pipeline.limits)
+    text = bytes_in(fields.get("so_far", ""))
+    trees = _trees(handlers.compiled(TextRequest.of(fields)), text, handlers.pipeline.limits)
     if trees.first is None:
         raise WorkbenchError("the language has no texts, so there is no tree")
-    is_second = number_in(sent, "which", 1, 1, 2) == 2 and trees.second is not None
+    is_second = number_in(fields, "which", 1, 1, 2) == 2 and trees.second is not None
     tree = trees.second if is_second and trees.second is not None else trees.first
-    shown = shown_tree(tree, every=switch_in(sent, "every"), unfolded=_unfolded_in(sent))
-    tokens, current = _tokens_in(sent, trees.read)
+    shown = shown_tree(tree, every=switch_in(fields, "every"), unfolded=_unfolded_in(fields))
+    tokens, current = _tokens_in(fields, trees.read)
     drawn = draw_tree(shown, tokens, current)
     total = sum(1 for _ in tree.walk())
     return {
@@ -52,7 +52,7 @@ def draw_parse_tree(handlers: Handlers, sent: Record) -> Record:
         "centre": "",
         "partial": False,
         "note": _note(trees),
-        "opening": _opening(drawn, box_of(sent), current),
+        "opening": _opening(drawn, box_of(fields), current),
         "where": {str(number): f"state-{number}" for number in range(len(drawn.nodes))},
         "follow": None,
         "names": {},
@@ -86,12 +86,12 @@ def _note(trees: ParseTrees) -> str:
     return f"cannot read {rest!r}" if rest else "the text is not finished"
 
 
-def _unfolded_in(sent: Record) -> frozenset[str]:
+def _unfolded_in(fields: Record) -> frozenset[str]:
     """The paths of the nodes that a reader opened.
 
     Raises: WorkbenchError where they are not a list of texts.
     """
-    paths = sent.get("unfolded", [])
+    paths = fields.get("unfolded", [])
     if not isinstance(paths, list) or len(paths) > _MAX_UNFOLDED:
         raise WorkbenchError(f"expected at most {_MAX_UNFOLDED} paths of nodes")
     if not all(isinstance(path, str) and len(path) <= _MAX_PATH for path in paths):
@@ -99,20 +99,25 @@ def _unfolded_in(sent: Record) -> frozenset[str]:
     return frozenset(paths)
 
 
-def _tokens_in(sent: Record, read: int) -> tuple[list[Span], Span | None]:
+def _tokens_in(fields: Record, read: int) -> tuple[list[Span], Span | None]:
     """The spans of the tokens within the part of the text that was read, and the current one.
 
     Raises: WorkbenchError where the lengths are not a list of numbers.
     """
-    lengths = sent.get("tokens", [])
+    lengths = fields.get("tokens", [])
     if not isinstance(lengths, list) or len(lengths) > _MAX_RUN_TOKENS:
         raise WorkbenchError(f"expected the lengths of at most {_MAX_RUN_TOKENS:,} tokens")
-    if not all(isinstance(one, int) and not isinstance(one, bool) and one >= 0 for one in lengths):
+    if not all(
+        isinstance(length, int) and not isinstance(length, bool) and length >= 0
+        for length in lengths
+    ):
         raise WorkbenchError("expected the lengths of tokens in bytes")
     borders = [min(read, border) for border in accumulate(lengths, initial=0)]
     spans = [Span(low, high) for low, high in pairwise(borders)]
-    at = int(number_in(sent, "current", -1, -1, _MAX_RUN_TOKENS))
-    current = spans[at] if 0 <= at < len(spans) and spans[at].end > spans[at].start else None
+    index = int(number_in(fields, "current", -1, -1, _MAX_RUN_TOKENS))
+    current = (
+        spans[index] if 0 <= index < len(spans) and spans[index].end > spans[index].start else None
+    )
     return [span for span in spans if span.end > span.start], current
 
 

@@ -79,11 +79,11 @@ def declarations() -> str:
 
 def fields(record: type) -> dict[str, tuple[Any, bool]]:
     """The fields of a record: the type of each, and whether it is always there."""
-    found = {}
+    types = {}
     for name, hint in get_type_hints(record, include_extras=True).items():
         optional = get_origin(hint) is NotRequired
-        found[name] = (get_args(hint)[0] if optional else hint, not optional)
-    return found
+        types[name] = (get_args(hint)[0] if optional else hint, not optional)
+    return types
 
 
 def _interface(name: str, record: type) -> str:
