@@ -127,21 +127,26 @@ def conflict_advice(
     """The conflicts of a network, each at the first of its rules; shortest examples first."""
     start_span = _name_span(tree, start)
     return tuple(
-        Advice(one.message, one.spans[0] if one.spans else start_span, "conflict", one.hint)
-        for one in conflicts(network, written, tree, limits)
+        Advice(
+            conflict.message,
+            conflict.spans[0] if conflict.spans else start_span,
+            "conflict",
+            conflict.hint,
+        )
+        for conflict in conflicts(network, written, tree, limits)
     )
 
 
-def ambiguity_advice(tree: GrammarTree, found: Ambiguity) -> Advice:
+def ambiguity_advice(tree: GrammarTree, ambiguity: Ambiguity) -> Advice:
     """The advice on an ambiguity, at its rule; rules that a parser has added are not named."""
-    added, span = added_rules(tree), _name_span(tree, found.rule)
-    if found.rule in added:
-        message = replace(found, rule=added[found.rule]).message
+    added, span = added_rules(tree), _name_span(tree, ambiguity.rule)
+    if ambiguity.rule in added:
+        message = replace(ambiguity, rule=added[ambiguity.rule]).message
         return Advice(message, span, "ambiguous", "let a text be split into copies in one way only")
-    hint = found.hint
+    hint = ambiguity.hint
     if added:
         hint = re.sub(rf"\b(?:{'|'.join(map(re.escape, added))})\b", "copies", hint)
-    return Advice(found.message, span, "ambiguous", hint)
+    return Advice(ambiguity.message, span, "ambiguous", hint)
 
 
 #: llama.cpp refuses a count from this one on.
@@ -169,8 +174,8 @@ def _name_span(tree: GrammarTree, name: str) -> Span:
     return next(rule.name_span for rule in tree.rules if rule.name == name)
 
 
-def _sorted(found: list[Advice]) -> tuple[Advice, ...]:
-    return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.span.start, one.kind)))
+def _sorted(advice: list[Advice]) -> tuple[Advice, ...]:
+    return tuple(sorted(dict.fromkeys(advice), key=lambda item: (item.span.start, item.kind)))
 
 
 def _loop_advice(loop: CheapLoop) -> Advice:
@@ -346,18 +351,20 @@ def unicode_class_advice(
     A negated class gets no note: there the Unicode meaning forbids more, not less.
     ``in_quotes`` says whether quotes around a regex resolve escapes first, as in KBNF.
     """
-    found: dict[Advice, None] = {}
-    for one in sets:
-        text = source.text[one.span.start : one.span.end]
+    notes: dict[Advice, None] = {}
+    for characters in sets:
+        text = source.text[characters.span.start : characters.span.end]
         if text.startswith("\\") or (text.startswith("[") and not _ALGEBRA.search(text)):
-            found |= dict.fromkeys(_class_notes(one, text, source, in_quotes))
-    return tuple(found)
+            notes |= dict.fromkeys(_class_notes(characters, text, source, in_quotes))
+    return tuple(notes)
 
 
-def _class_notes(one: Characters, text: str, source: Source, in_quotes: bool) -> Iterator[Advice]:
+def _class_notes(
+    characters: Characters, text: str, source: Source, in_quotes: bool
+) -> Iterator[Advice]:
     for match in (_ESCAPE_IN_QUOTES if in_quotes else _ESCAPE).finditer(text):
         letter = match[1]
-        if letter not in _CLASSES or not _is_unicode(one, letter):
+        if letter not in _CLASSES or not _is_unicode(characters, letter):
             continue
         others, members, called = _CLASSES[letter]
         if _VERBOSE.search(source.text):
@@ -367,16 +374,18 @@ def _class_notes(one: Characters, text: str, source: Source, in_quotes: bool) ->
         fix = members if text.startswith("[") else f"[{members}]"
         yield Advice(
             rf"\{letter} also matches {others}",
-            Span(one.span.start + match.start(), one.span.start + match.end()),
+            Span(characters.span.start + match.start(), characters.span.start + match.end()),
             "unicode_class",
             f"write {fix} for {called}",
             fix,
         )
 
 
-def _is_unicode(one: Characters, letter: str) -> bool:
+def _is_unicode(characters: Characters, letter: str) -> bool:
     """Whether a set contains the Unicode class of Python or that of Rust."""
-    return any(not difference(each(letter), one.ranges) for each in (python_class, rust_class))
+    return any(
+        not difference(each(letter), characters.ranges) for each in (python_class, rust_class)
+    )
 
 
 #: The seconds for conflicts and redundant alternatives each; typical grammars take milliseconds.
@@ -428,27 +437,27 @@ def lint(
 
 def _linted(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float) -> Lint:
     limits = grammar.limits.per_stage(_MAX_SECONDS)
-    found = [*tree_advice(grammar)]
+    advice = [*tree_advice(grammar)]
     if vocabulary is not None:
-        found += unspellable_advice(grammar, vocabulary)
+        advice += unspellable_advice(grammar, vocabulary)
     if grammar.notation is Notation.LARK and grammar.tree is not None:
-        found += collision_advice(grammar.tree, grammar.start, limits)
+        advice += collision_advice(grammar.tree, grammar.start, limits)
     if grammar.notation is Notation.GBNF and grammar.tree is not None:
-        found += count_advice(grammar.tree)
+        advice += count_advice(grammar.tree)
     if grammar.is_generated:
-        return Lint(tuple(sorted(found, key=_order)))  # its rules are generated
+        return Lint(tuple(sorted(advice, key=_order)))  # its rules are generated
     literals = in_time(literals_and_sets(grammar))
     sets = (piece for piece in literals if isinstance(piece, Characters))
     in_quotes = grammar.notation is Notation.KBNF
-    found += unicode_class_advice(sets, grammar.source, in_quotes=in_quotes)
-    found += _machine_advice(grammar, limits)
+    advice += unicode_class_advice(sets, grammar.source, in_quotes=in_quotes)
+    advice += _machine_advice(grammar, limits)
     ambiguous, pieces = _ambiguity(grammar, replace(limits, seconds=seconds))
-    unique = dict.fromkeys([*found, *ambiguous])
+    unique = dict.fromkeys([*advice, *ambiguous])
     return Lint(tuple(sorted(unique, key=_order)), pieces)
 
 
-def _order(one: Advice) -> tuple[bool, int, str]:
-    return one.severity == "note", one.span.start, one.kind
+def _order(advice: Advice) -> tuple[bool, int, str]:
+    return advice.severity == "note", advice.span.start, advice.kind
 
 
 def _machine_advice(grammar: Grammar, limits: Limits) -> tuple[Advice, ...]:
@@ -457,17 +466,17 @@ def _machine_advice(grammar: Grammar, limits: Limits) -> tuple[Advice, ...]:
     if grammar.tree is None:
         assert grammar.regex is not None, "a grammar has a tree or a regex"
         return redundant_regex_advice(grammar.regex, grammar.source, work)
-    found: tuple[Advice, ...] = ()
+    advice: tuple[Advice, ...] = ()
     with suppress(LimitError):  # building its terminals takes too long for lint
-        found = redundant_advice(context_free(grammar.tree, grammar.start, work), grammar.tree)
+        advice = redundant_advice(context_free(grammar.tree, grammar.start, work), grammar.tree)
     try:
         network = grammar.network
     except LimitError:
-        return found  # the network exceeds a limit, so it has no conflicts to report
+        return advice  # the network exceeds a limit, so it has no conflicts to report
     conflicts = conflict_advice(
         network, lambda: grammar.rules, grammar.tree, grammar.start, limits.begun()
     )
-    return (*found, *conflicts)
+    return (*advice, *conflicts)
 
 
 def _ambiguity(grammar: Grammar, limits: Limits) -> tuple[list[Advice], int | None]:

@@ -109,10 +109,10 @@ def _shape(node: ParseNode) -> list[tuple[int, NodeKind, Span, Span]]:
     return [(depth, each.kind, each.source, each.bytes) for depth, each in node.walk()]
 
 
-def _common(one: Sequence[object], other: Sequence[object]) -> int:
+def _common(first: Sequence[object], other: Sequence[object]) -> int:
     """The length of the longest common prefix."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (x, y) in pairs if x != y), min(len(one), len(other)))
+    pairs = enumerate(zip(first, other, strict=False))
+    return next((i for i, (x, y) in pairs if x != y), min(len(first), len(other)))
 
 
 #: The most characters that a hint shows of a piece of the grammar.
@@ -193,16 +193,16 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> AmbiguitySea
             queue.push(0, rule, b"", runner.begun_in(initial))
         while queue and len(queue.pushed) <= _MAX_QUEUED:
             clock.check()
-            count, rule, text, here = queue.pop()
-            if runner.is_final(here):
+            count, rule, text, situation = queue.pop()
+            if runner.is_final(situation):
                 name = rules.names[rule]
                 forest = derivations(symbols, name, text, work)
                 if forest.count() > 1:
-                    found = Ambiguity(name, text, readings(forest, name, cfg.source))
-                    return AmbiguitySearch(found, tried, count)
+                    example = Ambiguity(name, text, readings(forest, name, cfg.source))
+                    return AmbiguitySearch(example, tried, count)
                 tried += 1
             for piece in pieces:
-                queue.push(count + 1, rule, text + piece, runner.run(piece, here))
+                queue.push(count + 1, rule, text + piece, runner.run(piece, situation))
     except LimitError:
         pass  # the search was cut short; what was tried until then is reported
     return AmbiguitySearch(None, tried, max(count - 1, 0) if queue else None)
@@ -218,33 +218,35 @@ class _Queue:
     def __bool__(self) -> bool:
         return bool(self._heap)
 
-    def push(self, pieces: int, rule: int, text: bytes, here: Situation) -> None:
-        if here != DEAD and len(text) <= _MAX_TEXT_BYTES and (rule, text) not in self.pushed:
+    def push(self, pieces: int, rule: int, text: bytes, situation: Situation) -> None:
+        if situation != DEAD and len(text) <= _MAX_TEXT_BYTES and (rule, text) not in self.pushed:
             self.pushed.add((rule, text))
-            heappush(self._heap, (pieces, rank(text), -rule, here))
+            heappush(self._heap, (pieces, rank(text), -rule, situation))
 
     def pop(self) -> tuple[int, int, bytes, Situation]:
-        pieces, order, before, here = heappop(self._heap)
-        return pieces, -before, unranked(order), here
+        pieces, order, before, situation = heappop(self._heap)
+        return pieces, -before, unranked(order), situation
 
 
 def _pieces(cfg: Cfg) -> list[bytes]:
     """The literals of a grammar and examples of its other terminals, shortest first."""
-    machines = [cfg.machine(one) for body in cfg.rules.values() for one in terminals(body)]
-    found = {value for body in cfg.rules.values() for value in literals(body) if value}
+    machines = [
+        cfg.machine(terminal) for body in cfg.rules.values() for terminal in terminals(body)
+    ]
+    pieces = {value for body in cfg.rules.values() for value in literals(body) if value}
     if machines:
         byte_classes = np.stack([machine.classes[:256] for machine in machines])
-        for value in found:
+        for value in pieces:
             alone = np.zeros((1, 256), byte_classes.dtype)
             alone[0, value[0]] = 1
             byte_classes = np.concatenate([byte_classes, alone])
         _, kinds = np.unique(byte_classes, axis=1, return_inverse=True)
         members: dict[int, int] = {}
-        for byte in sorted(range(256), key=lambda one: rank(bytes([one]))):
+        for byte in sorted(range(256), key=lambda code: rank(bytes([code]))):
             members.setdefault(int(kinds.reshape(-1)[byte]), byte)
         for machine in machines:
-            found.update(_examples(machine, list(members.values())))
-    return sorted(found, key=rank)
+            pieces.update(_examples(machine, list(members.values())))
+    return sorted(pieces, key=rank)
 
 
 def _examples(machine: Dfa, members: list[int]) -> Iterator[bytes]:

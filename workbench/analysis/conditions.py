@@ -66,17 +66,17 @@ def conditions_of(settings: Mapping[str, Any]) -> tuple[Condition, ...]:
 
     Raises: WorkbenchError for an unknown kind, and for a wrong value.
     """
-    found = []
+    conditions = []
     for kind, value in settings.items():
         if value is True:
-            found.append(Condition(kind))
+            conditions.append(Condition(kind))
         elif type(value) is int:
             if value < 1:
                 raise WorkbenchError(f"expected a number from 1 as the condition {kind!r}")
-            found.append(Condition(kind, value))
+            conditions.append(Condition(kind, value))
         elif value is not False:
             raise WorkbenchError(f"expected a number or true as the condition {kind!r}")
-    return tuple(found)
+    return tuple(conditions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +138,10 @@ def _unambiguous(grammar: Grammar, _: int) -> str:
     limits: Limits = grammar.limits.per_stage(_AMBIGUITY_SECONDS)
     try:
         cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
-        found = ambiguity(cfg, grammar.rules, limits.begun()).found
+        example = ambiguity(cfg, grammar.rules, limits.begun()).found
     except LimitError:
         return "its rules are too large to search them for an ambiguous text"
-    return "" if found is None else found.message
+    return "" if example is None else example.message
 
 
 def drawn(grammar: Grammar) -> DrawnMachine | None:

@@ -81,17 +81,17 @@ class ConflictDescriber:
 
     def texts(self, text: bytes, columns: Sequence[Sequence[int]]) -> list[ConflictText]:
         """Describes what some bytes can do after a text; bytes with the same choice are grouped."""
-        found: dict[_Choice, list[int]] = {}
+        members_of: dict[_Choice, list[int]] = {}
         for members in columns:
-            found.setdefault(self._choice(text, members[0]), []).extend(members)
-        return [self._text(text, choice, members) for choice, members in found.items()]
+            members_of.setdefault(self._choice(text, members[0]), []).extend(members)
+        return [self._text(text, choice, members) for choice, members in members_of.items()]
 
     def _text(self, text: bytes, choice: _Choice, members: Sequence[int]) -> ConflictText:
         alternatives, rules = choice
         following = self._following(text, members)
-        place = f"after {quoted_end(text)}" if text else "at the beginning"
+        position = f"after {quoted_end(text)}" if text else "at the beginning"
         return ConflictText(
-            message=f"{place}, {_spoken(following, members)} can {alternatives}",
+            message=f"{position}, {_spoken(following, members)} can {alternatives}",
             choice=alternatives,
             next=following or normalized([(byte, byte) for byte in members]),
             bytes=tuple(sorted(members)),
@@ -106,13 +106,15 @@ class ConflictDescriber:
             return following
         runner = self._runners[-1]
         edges = character_edges(runner.step, runner.run(text), runner.classes)
-        return intersection(following, normalized([one for pieces, _ in edges for one in pieces]))
+        return intersection(
+            following, normalized([bounds for pieces, _ in edges for bounds in pieces])
+        )
 
     def _choice(self, text: bytes, byte: int) -> _Choice:
         for runner in self._runners:
             # compared in pairs: of the thousands in an ambiguous grammar only the shallowest
-            found = set(_transitions(runner, text, byte))
-            transitions = sorted(nsmallest(_MAX_TRANSITIONS, found, _Transition.depth))
+            candidates = set(_transitions(runner, text, byte))
+            transitions = sorted(nsmallest(_MAX_TRANSITIONS, candidates, _Transition.depth))
             called = frozenset(self._runners[-1].network.names)
             names = _ChoiceText(runner.network, self._spans, called, self._added)
             if (choice := names.choice(transitions)) is not None:
@@ -133,13 +135,13 @@ def added_rules(tree: GrammarTree) -> dict[str, str]:
 def _transitions(runner: Runner, text: bytes, byte: int) -> Iterator[_Transition]:
     """All transitions on a byte after a text; none if the text exceeds the runner's limits."""
     try:
-        here = runner.run(text)
+        situation = runner.run(text)
     except LimitError:
         return
-    if here == DEAD:
+    if situation == DEAD:
         return
     byte_class = int(runner.classes[byte])
-    for state, node in runner.configurations(here):
+    for state, node in runner.configurations(situation):
         stack = runner.stack(node)
         for target, pushed in runner.network.moves(state, byte_class):
             yield _Transition((*stack, state), (*stack, *pushed, target))
@@ -160,24 +162,32 @@ class _ChoiceText:
         """The two alternatives and their rules; None if there are fewer than two transitions."""
         calls = {transition: self._calls(transition) for transition in transitions}
         pairs = [
-            (one, other) for one in transitions for other in transitions if one.after != other.after
+            (first, other)
+            for first in transitions
+            for other in transitions
+            if first.after != other.after
         ]
-        apart = [(one, other) for one, other in pairs if calls[one] != calls[other]]
+        apart = [(first, other) for first, other in pairs if calls[first] != calls[other]]
         pairs = apart or pairs
-        texts = {self._rule(state) for pair in pairs for one in pair for state in one.after[-1:]}
+        texts = {
+            self._rule(state)
+            for pair in pairs
+            for transition in pair
+            for state in transition.after[-1:]
+        }
         if len(texts) == 1 and (text := next(iter(texts))) in self.added.values():
             return f"be read in two places of {text!r}", (text,)
-        for one, other in pairs:
-            if one.before[: len(other.before)] == other.before != one.before:
-                return self._after_a_rule(one, other)
-        for one, other in pairs:
-            if one.before == other.before:
-                return self._from_one_stack(one, other)
+        for first, other in pairs:
+            if first.before[: len(other.before)] == other.before != first.before:
+                return self._after_a_rule(first, other)
+        for first, other in pairs:
+            if first.before == other.before:
+                return self._from_one_stack(first, other)
         return self._elsewhere(*pairs[0]) if pairs else None
 
     def _calls(self, transition: _Transition) -> list[str]:
         """The rules of a transition that the engine's network calls as well."""
-        names = (self.network.names[int(self.network.owner[one])] for one in transition.after)
+        names = (self.network.names[int(self.network.owner[state])] for state in transition.after)
         return [name for name in names if name in self.called]
 
     def _after_a_rule(self, inner: _Transition, outer: _Transition) -> _Choice:
@@ -187,40 +197,40 @@ class _ChoiceText:
             return f"belong to {ended!r} or to the {around!r} around it", (ended,)
         return f"belong to {ended!r} or come after it in {around!r}", (ended, around)
 
-    def _from_one_stack(self, one: _Transition, other: _Transition) -> _Choice:
-        at = _first_difference(one.after, other.after)
-        here = [self._rule(transition.after[at]) for transition in (one, other)]
-        if here[0] != here[1]:
-            first, second = sorted(here, key=self._order)
-            return f"begin {first!r} or {second!r}", (first, second)
-        around = here[0]
+    def _from_one_stack(self, first: _Transition, other: _Transition) -> _Choice:
+        index = _first_difference(first.after, other.after)
+        rules = [self._rule(transition.after[index]) for transition in (first, other)]
+        if rules[0] != rules[1]:
+            earlier, later = sorted(rules, key=self._order)
+            return f"begin {earlier!r} or {later!r}", (earlier, later)
+        around = rules[0]
         begun = [
-            self._rule(transition.after[at + 1])
-            for transition in (one, other)
-            if len(transition.after) > at + 1
+            self._rule(transition.after[index + 1])
+            for transition in (first, other)
+            if len(transition.after) > index + 1
         ]
         if len(begun) == 2 and begun[0] == begun[1]:
             return f"begin {begun[0]!r} in two places of {around!r}", (begun[0], around)
         if len(begun) == 2:
-            first, second = sorted(begun, key=self._order)
-            return f"begin {first!r} or {second!r}", (first, second)
+            earlier, later = sorted(begun, key=self._order)
+            return f"begin {earlier!r} or {later!r}", (earlier, later)
         inner = begun[0] if begun else around
         if inner == around:
             return f"begin an inner {inner!r} or be read by the {around!r} around it", (inner,)
         return f"begin {inner!r} or be read by {around!r} itself", (inner, around)
 
-    def _elsewhere(self, one: _Transition, other: _Transition) -> _Choice:
-        at = _first_difference(one.after, other.after)
-        names = [self._rule(transition.after[at]) for transition in (one, other)]
+    def _elsewhere(self, first: _Transition, other: _Transition) -> _Choice:
+        index = _first_difference(first.after, other.after)
+        names = [self._rule(transition.after[index]) for transition in (first, other)]
         if names[0] == names[1]:
             names = [
-                self._rule(transition.after[min(at + 1, len(transition.after) - 1)])
-                for transition in (one, other)
+                self._rule(transition.after[min(index + 1, len(transition.after) - 1)])
+                for transition in (first, other)
             ]
-        first, second = sorted(names, key=self._order)
-        if first == second:
-            return f"be read in two places of {first!r}", (first,)
-        return f"be read by {first!r} or {second!r}", (first, second)
+        earlier, later = sorted(names, key=self._order)
+        if earlier == later:
+            return f"be read in two places of {earlier!r}", (earlier,)
+        return f"be read by {earlier!r} or {later!r}", (earlier, later)
 
     def _rule(self, state: State) -> str:
         name = self.network.names[int(self.network.owner[state])]
@@ -231,28 +241,28 @@ class _ChoiceText:
         return (self.spans[name].start if name in self.spans else 0), name
 
 
-def _first_difference(one: Sequence[State], other: Sequence[State]) -> int:
+def _first_difference(first: Sequence[State], other: Sequence[State]) -> int:
     """The first index at which two lists of states differ."""
     return next(
-        (i for i, (left, right) in enumerate(zip(one, other, strict=False)) if left != right),
-        min(len(one), len(other)) - 1,
+        (i for i, (left, right) in enumerate(zip(first, other, strict=False)) if left != right),
+        min(len(first), len(other)) - 1,
     )
 
 
 def characters_beginning_with(members: Sequence[int]) -> Ranges:
     """The characters that begin with some bytes; none if one of the bytes begins no character."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for byte in members:
         if byte < 0x80:
-            found.append((byte, byte))
+            ranges.append((byte, byte))
             continue
         bits = next((bits for low, high, bits in _LEADS if low <= byte <= high), None)
         if bits is None:
             return ()
         base = (byte & (0x1F if bits == 6 else 0x0F if bits == 12 else 0x07)) << bits
         least = 0x800 if byte == 0xE0 else 0x10000 if byte == 0xF0 else base
-        found.append((max(base, least), min(base + (1 << bits) - 1, 0x10FFFF)))
-    return normalized(found)
+        ranges.append((max(base, least), min(base + (1 << bits) - 1, 0x10FFFF)))
+    return normalized(ranges)
 
 
 def quoted_end(text: bytes) -> str:
@@ -328,19 +338,19 @@ def conflicts(
     Source: Koo et al. 2024, §3.1 ("detects non-deterministic grammars and signals an
             error"); this engine follows both alternatives, so a conflict is only advice.
     """
-    found: dict[str, Conflict] = {}
+    by_choice: dict[str, Conflict] = {}
     try:
         if not (sites := conflict_sites(network, limits)):
             return ()
         describer = ConflictDescriber([written() if written else network, network], tree, limits)
         for site in sites[:_MAX_DESCRIBED_SITES]:
             for text in describer.texts(site.text, site.columns):
-                found.setdefault(text.choice, _conflict(site.text, text))
-            if len(found) >= _MAX_CONFLICTS:
+                by_choice.setdefault(text.choice, _conflict(site.text, text))
+            if len(by_choice) >= _MAX_CONFLICTS:
                 break
     except LimitError:
         pass  # out of time: the conflicts found until then are reported
-    return tuple(found.values())[:_MAX_CONFLICTS]
+    return tuple(by_choice.values())[:_MAX_CONFLICTS]
 
 
 def _conflict(text: bytes, described: ConflictText) -> Conflict:
@@ -368,8 +378,8 @@ def conflict_sites(network: Network, limits: Limits = LIMITS) -> list[ConflictSi
     if len(network.names) == 1 and not any(network.calling):
         return []
     shortest = Shortest(network, limits)
-    found = dict.fromkeys(_sites(network, shortest))
-    return sorted(found, key=lambda site: (rank(site.text), site.columns))
+    sites = dict.fromkeys(_sites(network, shortest))
+    return sorted(sites, key=lambda site: (rank(site.text), site.columns))
 
 
 def _sites(network: Network, shortest: Shortest) -> Iterator[ConflictSite]:
@@ -377,33 +387,37 @@ def _sites(network: Network, shortest: Shortest) -> Iterator[ConflictSite]:
     for state in _states_between_bytes(network, shortest):
         shortest.clock.check()
         moves[state] = _moves(network, shortest, state)
-    for state, own in moves.items():
+    for state, by_column in moves.items():
         shortest.clock.check()
         before = shortest.to(state)
         if before is None:
             continue
-        columns = [c for c, found in own.items() if len(_settled_moves(network, found, ())) > 1]
+        columns = [
+            c
+            for c, column_moves in by_column.items()
+            if len(_settled_moves(network, column_moves, ())) > 1
+        ]
         if columns:
             yield _site(shortest, before, columns)
-        if not network.finals[state] or not own or state not in shortest.arrived:
+        if not network.finals[state] or not by_column or state not in shortest.arrived:
             continue
         for back in shortest.ways_back(int(network.owner[state])):
-            place = back.chain[-1]
+            return_state = back.chain[-1]
             if back.chain[0] == state and network.stars[state]:
                 continue  # the runner never pushes such a state onto itself
-            theirs = moves.get(place) or {}
+            theirs = moves.get(return_state) or {}
             columns = [
                 column
-                for column, found in own.items()
+                for column, column_moves in by_column.items()
                 if column in theirs
                 and len(
-                    _settled_moves(network, found, back.chain[::-1])
+                    _settled_moves(network, column_moves, back.chain[::-1])
                     | _settled_moves(network, theirs[column], ())
                 )
                 > 1
             ]
             if columns:
-                outer = shortest.before[int(network.owner[place])]
+                outer = shortest.before[int(network.owner[return_state])]
                 yield _site(shortest, outer + back.text + shortest.arrived[state], columns)
 
 
@@ -414,11 +428,11 @@ def _states_between_bytes(network: Network, shortest: Shortest) -> list[State]:
 
 def _moves(network: Network, shortest: Shortest, state: State) -> dict[int, list[Move]]:
     """The moves from a state, by column."""
-    found: dict[int, list[Move]] = {}
+    by_column: dict[int, list[Move]] = {}
     for inner, pushed in network.openings(state):
         for column, target in shortest.edges(inner):
-            found.setdefault(column, []).append((target, pushed))
-    return found
+            by_column.setdefault(column, []).append((target, pushed))
+    return by_column
 
 
 def _settled_moves(network: Network, moves: Sequence[Move], below: tuple[State, ...]) -> set[Move]:

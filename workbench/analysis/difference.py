@@ -7,6 +7,7 @@ up to a length that the result reports.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -63,8 +64,8 @@ class Difference:
         return self.bound is None
 
     def __str__(self) -> str:
-        found = (("gained", self.gained), ("lost", self.lost))
-        texts = [f"{word}: {_shown(text)}" for word, text in found if text is not None]
+        changes = (("gained", self.gained), ("lost", self.lost))
+        texts = [f"{word}: {_shown(text)}" for word, text in changes if text is not None]
         return "\n".join([*texts, self.why])
 
 
@@ -106,20 +107,20 @@ def _as_texts_and_labels(
     compared: Callable[[Grammar, Grammar, Limits], Difference],
 ) -> Difference:
     """A comparison of texts; if no text differs, one of labels too."""
-    found = compared(first, second, limits.begun())
+    difference = compared(first, second, limits.begun())
     if not labels_of(first) and not labels_of(second):
-        return found
-    if found.gained is not None or found.lost is not None:
+        return difference
+    if difference.gained is not None or difference.lost is not None:
         return replace(
-            found, why=f"{found.why}; labels were compared as the characters they may be"
+            difference, why=f"{difference.why}; labels were compared as the characters they may be"
         )
     try:
         return _with_labels(
-            found, compared(encode_labels(first), encode_labels(second), limits.begun())
+            difference, compared(encode_labels(first), encode_labels(second), limits.begun())
         )
     except (BuildError, LimitError):
-        why = f"{found.why}; labels were compared as characters alone"
-        return replace(found, same=None, why=why)
+        why = f"{difference.why}; labels were compared as characters alone"
+        return replace(difference, same=None, why=why)
 
 
 def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
@@ -213,8 +214,10 @@ def _same_inlined(first: Grammar, second: Grammar, limits: Limits) -> bool:
 
 def _same_regex(first: Regex, second: Regex) -> bool:
     """Whether two regexes differ only in groups, and in ``a|b`` instead of ``[ab]``."""
-    one = plain(first)
-    return shape(first) == shape(second) or (one is not None and one == plain(second))
+    plain_regex = plain(first)
+    return shape(first) == shape(second) or (
+        plain_regex is not None and plain_regex == plain(second)
+    )
 
 
 def machine_of(grammar: Grammar, limits: Limits) -> Machine:
@@ -242,10 +245,10 @@ class _PairSearch:
         self._machines = first, second
         self._clock = clock
         behind = zip(first.classes.tolist(), second.classes.tolist(), strict=True)
-        found: dict[tuple[int, int], int] = {}
+        byte_of: dict[tuple[int, int], int] = {}
         for byte, pair in sorted(enumerate(behind), key=lambda each: _order(each[0])):
-            found.setdefault(pair, byte)
-        self._bytes = list(found.values())
+            byte_of.setdefault(pair, byte)
+        self._bytes = list(byte_of.values())
         self._rows = _row(first, self._bytes), _row(second, self._bytes)
         #: How each pair was reached: the entry before it, and the byte read.
         self._parents: list[tuple[int, int]] = [(-1, 0)]
@@ -265,20 +268,23 @@ class _PairSearch:
 
     def _levels(self) -> Iterator[int]:
         """The lengths all of whose texts have been compared, one after the other."""
-        now = [(self._machines[0].initial, self._machines[1].initial, 0)]
+        now = deque([(self._machines[0].initial, self._machines[1].initial, 0)])
         seen: set[tuple[State, State]] = set()
         length = 0
         while now:
             longer: list[tuple[State, State, int]] = []
-            for one, other, entry in now:  # extended in the loop
-                if (one, other) in seen or self._is_settled(one, other):
+            while now:
+                state, other, entry = now.popleft()
+                if (state, other) in seen or self._is_settled(state, other):
                     continue
-                seen.add((one, other))
+                seen.add((state, other))
                 self._clock.check()
-                self._compare(one, other, entry)
+                self._compare(state, other, entry)
                 if (self.gained is not None) + (self.lost is not None) == self._enough:
                     return
-                followers = zip(self._bytes, self._rows[0](one), self._rows[1](other), strict=True)
+                followers = zip(
+                    self._bytes, self._rows[0](state), self._rows[1](other), strict=True
+                )
                 for byte, a, b in followers:
                     if (a, b) not in seen and not self._is_settled(a, b):
                         (now if byte in _CONTINUATION_BYTES else longer).append(
@@ -286,17 +292,17 @@ class _PairSearch:
                         )
                         self._parents.append((entry, byte))
             yield length
-            now, length = longer, length + 1
+            now, length = deque(longer), length + 1
 
-    def _is_settled(self, one: State, other: State) -> bool:
+    def _is_settled(self, state: State, other: State) -> bool:
         """Whether no continuation of this pair can be a new difference."""
-        if one == DEAD:
+        if state == DEAD:
             return other == DEAD or self.gained is not None
         return other == DEAD and self.lost is not None
 
-    def _compare(self, one: State, other: State, entry: int) -> None:
+    def _compare(self, state: State, other: State, entry: int) -> None:
         first, second = self._machines
-        before = one != DEAD and first.is_final(one)
+        before = state != DEAD and first.is_final(state)
         after = other != DEAD and second.is_final(other)
         if after and not before and self.gained is None:
             self.gained = self._text(entry)
@@ -338,13 +344,13 @@ def _shortened(accepting: Grammar, other: Grammar, text: str) -> str:
     """Delta debugging: shortens a difference by pieces (Zeller & Hildebrandt 2002)."""
     size = len(text) // 2
     while size:
-        at = 0
-        while at < len(text):
-            shorter = text[:at] + text[at + size :]
+        offset = 0
+        while offset < len(text):
+            shorter = text[:offset] + text[offset + size :]
             if _is_difference(accepting, other, shorter):
                 text = shorter
             else:
-                at += size
+                offset += size
         size //= 2
     return text
 

@@ -10,6 +10,7 @@ Nothing is determinized or unrolled, so a grammar whose automaton explodes can s
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
@@ -101,17 +102,17 @@ class EarleyRecognizer:
         first = (self._starts[self.root.rule], self.root)
         return self._closure({first: None}, {self.root.rule: self.root}, 0, clock)
 
-    def step(self, here: ItemSet, byte: int, clock: Clock) -> ItemSet | None:
+    def step(self, item_set: ItemSet, byte: int, clock: Clock) -> ItemSet | None:
         """Scan: the item set after one more byte, or None if no item can read it.
 
         Raises: LimitError when the clock's time is over.
         """
-        found = {
+        items = {
             (there, invocation): None
-            for position, invocation in here.items
+            for position, invocation in item_set.items
             for there in self._positions.step(position, byte)
         }
-        return self._closure(found, {}, here.bytes_read + 1, clock) if found else None
+        return self._closure(items, {}, item_set.bytes_read + 1, clock) if items else None
 
     def _closure(
         self,
@@ -142,10 +143,10 @@ class EarleyRecognizer:
                     added += [
                         (rest, caller) for rest, caller, _ in self._return_addresses(invocation)
                     ]
-            for one in added:
-                if one not in items:
-                    items[one] = None
-                    waiting.append(one)
+            for pair in added:
+                if pair not in items:
+                    items[pair] = None
+                    waiting.append(pair)
         scanning = [item for item in waiting if self._positions.first(item[0]).reads]
         return ItemSet(tuple(scanning), ends, bytes_read)
 
@@ -167,21 +168,22 @@ class EarleyRecognizer:
     def _return_addresses(self, invocation: Invocation) -> tuple[_Return, ...]:
         """Where a rule returns to; callers with no remainder return as well."""
         if invocation.returns is None:
-            found: dict[_Return, None] = {}
+            returns: dict[_Return, None] = {}
             seen = {invocation}
-            waiting = [invocation]
-            for one in waiting:  # extended in the loop
-                if one.returns is not None:
-                    found.update(dict.fromkeys(one.returns))
+            waiting = deque([invocation])
+            while waiting:
+                pending = waiting.popleft()
+                if pending.returns is not None:
+                    returns.update(dict.fromkeys(pending.returns))
                     continue
-                for back in one.callers:
+                for back in pending.callers:
                     rest, caller, _ = back
                     if rest is not END or caller is self.root:
-                        found[back] = None
+                        returns[back] = None
                     elif caller not in seen:
                         seen.add(caller)
                         waiting.append(caller)
-            invocation.returns = tuple(found)
+            invocation.returns = tuple(returns)
         return invocation.returns
 
 
@@ -204,7 +206,7 @@ Stack = tuple[Frame, ...]
 class _StackPath:
     """A path from an invocation back to the innermost one: a linked list of frames."""
 
-    at: Invocation
+    invocation: Invocation
     frame: Span | None
     inner: _StackPath | None
     length: int
@@ -219,15 +221,15 @@ def stacks_of(
     """
     number = 0
     queue = [(invocation.depth, number, _StackPath(invocation, None, None, 1))]
-    left = invocation.depth + _MAX_EXTRA_PATHS
-    while queue and most > 0 and left > 0:
+    paths_left = invocation.depth + _MAX_EXTRA_PATHS
+    while queue and most > 0 and paths_left > 0:
         _, _, path = heappop(queue)
-        left -= 1
-        if path.at is root:
+        paths_left -= 1
+        if path.invocation is root:
             most -= 1
             yield _frames(path, defined)
             continue
-        for _, caller, call in path.at.callers:
+        for _, caller, call in path.invocation.callers:
             if not _is_on(path, caller):
                 number += 1
                 longer = _StackPath(caller, call.span, path, path.length + 1)
@@ -240,21 +242,21 @@ def _is_on(path: _StackPath, invocation: Invocation) -> bool:
 
     Invocations with the same origin are adjacent on a path.
     """
-    here: _StackPath | None = path
-    while here is not None and here.at.origin == invocation.origin:
-        if here.at is invocation:
+    current: _StackPath | None = path
+    while current is not None and current.invocation.origin == invocation.origin:
+        if current.invocation is invocation:
             return True
-        here = here.inner
+        current = current.inner
     return False
 
 
 def _frames(path: _StackPath, defined: Span) -> Stack:
-    frames = [Frame(path.at.rule, defined)]
-    here: _StackPath | None = path
-    while here is not None and here.inner is not None:
-        assert here.frame is not None
-        frames.append(Frame(here.inner.at.rule, here.frame))
-        here = here.inner
+    frames = [Frame(path.invocation.rule, defined)]
+    current: _StackPath | None = path
+    while current is not None and current.inner is not None:
+        assert current.frame is not None
+        frames.append(Frame(current.inner.invocation.rule, current.frame))
+        current = current.inner
     return tuple(frames)
 
 
@@ -346,11 +348,11 @@ class SourceRecognizer:
 
         Raises: LimitError
         """
-        found: SourceRecognizer | None = grammar.derived.get(_SHARED)
-        if found is None:
+        recogniser: SourceRecognizer | None = grammar.derived.get(_SHARED)
+        if recogniser is None:
             with time_budget(grammar.limits.seconds):
-                found = grammar.derived.setdefault(_SHARED, SourceRecognizer.of(grammar))
-        return found
+                recogniser = grammar.derived.setdefault(_SHARED, SourceRecognizer.of(grammar))
+        return recogniser
 
     @staticmethod
     def of(grammar: Grammar) -> SourceRecognizer:
@@ -392,10 +394,10 @@ class SourceRecognizer:
         """
         clock = limits.clock()
         with self._lock, time_budget(limits.seconds):
-            here = self._run(text, clock)
-            if here is None:
+            item_set = self._run(text, clock)
+            if item_set is None:
                 return None
-            return Expected(tuple(self._pieces(here, clock)), here.ends)
+            return Expected(tuple(self._pieces(item_set, clock)), item_set.ends)
 
     def spans_after(self, text: bytes, limits: Limits = LIMITS) -> tuple[Span, ...] | None:
         """The spans of the pieces of ``after``, in its order, without what the pieces read.
@@ -403,54 +405,54 @@ class SourceRecognizer:
         Raises: LimitError past ``limits.seconds``.
         """
         with self._lock, time_budget(limits.seconds):
-            here = self._run(text, limits.clock())
-            if here is None:
+            item_set = self._run(text, limits.clock())
+            if item_set is None:
                 return None
-            found = {span: 0 for position, _ in here.items for span in self._spans_at(position)}
-        return tuple(sorted(found, key=lambda span: (span.start, span.end)))
+            spans = {span: 0 for position, _ in item_set.items for span in self._spans_at(position)}
+        return tuple(sorted(spans, key=lambda span: (span.start, span.end)))
 
     def _spans_at(self, position: Position) -> tuple[Span, ...]:
-        known = self._spans.get(position)
-        if known is None:
-            known = self._spans[position] = tuple(
+        spans = self._spans.get(position)
+        if spans is None:
+            spans = self._spans[position] = tuple(
                 piece.span
                 for leaf, state, _ in self._positions.first(position).reads
                 for piece, _ in self._reading(leaf, state)
             )
-        return known
+        return spans
 
     def _run(self, text: bytes, clock: Clock) -> ItemSet | None:
         if not self._rules:
             return None
-        here: ItemSet | None
+        item_set: ItemSet | None
         if self._last is not None and text.startswith(self._last[0]):
-            known, here = self._last
+            read, item_set = self._last
         else:
-            known, here = b"", self._earley.initial(clock)
-        for byte in text[len(known) :]:
-            here = self._earley.step(here, byte, clock)
-            if here is None:
+            read, item_set = b"", self._earley.initial(clock)
+        for byte in text[len(read) :]:
+            item_set = self._earley.step(item_set, byte, clock)
+            if item_set is None:
                 return None
-        self._last = (text, here)
-        return here
+        self._last = (text, item_set)
+        return item_set
 
-    def _pieces(self, here: ItemSet, clock: Clock) -> Iterator[ExpectedPiece]:
+    def _pieces(self, item_set: ItemSet, clock: Clock) -> Iterator[ExpectedPiece]:
         """One for each span, in the order of the grammar's text."""
-        found: dict[Span, _PieceReads] = {}
-        for position, invocation in here.items:
+        reads_of: dict[Span, _PieceReads] = {}
+        for position, invocation in item_set.items:
             clock.check()
             for leaf, state, rest in self._positions.first(position).reads:
                 item = (self._positions.begun(leaf, state, rest), invocation)
                 for piece, ranges in self._leaf_pieces(leaf, state):
-                    reads = found.setdefault(piece.span, _PieceReads(piece))
+                    reads = reads_of.setdefault(piece.span, _PieceReads(piece))
                     reads.invocations[invocation] = None
                     reads.ranges[ranges] = None
                     if _characters(leaf, state) is None:
                         reads.byte_items.append(item)
-        for span in sorted(found, key=lambda span: (span.start, span.end)):
+        for span in sorted(reads_of, key=lambda span: (span.start, span.end)):
             clock.check()
-            reads = found[span]
-            ranges = self._read(reads, here.bytes_read, clock)
+            reads = reads_of[span]
+            ranges = self._read(reads, item_set.bytes_read, clock)
             yield ExpectedPiece(span, reads.leaf.whole, ranges, self._stacks(reads))
 
     def _leaf_pieces(self, leaf: Leaf, state: MatcherState) -> Iterator[tuple[Leaf, Ranges]]:
@@ -478,8 +480,8 @@ class SourceRecognizer:
             return alone
 
         # it may read half a character, and the pieces after it the other half
-        def step(here: ItemSet, byte: int) -> ItemSet | None:
-            return self._earley.step(here, byte, clock)
+        def step(item_set: ItemSet, byte: int) -> ItemSet | None:
+            return self._earley.step(item_set, byte, clock)
 
         together = ItemSet(tuple(reads.byte_items), ends=False, bytes_read=bytes_read)
         return union(alone, _readable_characters(step, together, self._classes))
@@ -506,13 +508,13 @@ class SourceRecognizer:
         root = self._earley.root
         if root.rule == _REGEX:
             return (tuple(Frame(group.name or "", group.span) for group in reads.leaf.groups),)
-        found: dict[Stack, None] = {}
+        stacks: dict[Stack, None] = {}
         for invocation in reads.invocations:
-            wanted = MAX_STACKS - len(found)
-            found.update(dict.fromkeys(stacks_of(invocation, root, self._defined, wanted)))
-            if len(found) >= MAX_STACKS:
+            wanted = MAX_STACKS - len(stacks)
+            stacks.update(dict.fromkeys(stacks_of(invocation, root, self._defined, wanted)))
+            if len(stacks) >= MAX_STACKS:
                 break
-        return tuple(found)
+        return tuple(stacks)
 
 
 def _readable_characters(
@@ -521,14 +523,14 @@ def _readable_characters(
     """The characters that a machine over bytes can read from one state."""
 
     # all ends of characters are merged into one state, which folds thousands of edges into a few
-    def go(here: tuple[T, int] | None, byte: int) -> tuple[T, int] | None:
-        if here is None:
+    def go(progress: tuple[T, int] | None, byte: int) -> tuple[T, int] | None:
+        if progress is None:
             return None
-        there = step(here[0], byte)
-        left = here[1] - 1 if here[1] else bisect_right(_LEADS, byte)
+        there = step(progress[0], byte)
+        bytes_left = progress[1] - 1 if progress[1] else bisect_right(_LEADS, byte)
         if there is None:
             return None
-        return (there, left) if left else (begin, 0)
+        return (there, bytes_left) if bytes_left else (begin, 0)
 
     edges = character_edges(go, (begin, 0), classes, dead=None)
     return union((), *(ranges for ranges, _ in edges))

@@ -98,14 +98,14 @@ def alphabet(first: Grammar, second: Grammar, examples: Iterable[str] = ()) -> s
     beyond = dict.fromkeys(c for text in examples for c in text if ord(c) > 0x7F)
     classes = [_classes(grammar) for grammar in (first, second)]
     read = _first_bytes(first) | _first_bytes(second)
-    found: dict[tuple[tuple[int, ...], ...], str] = {}
+    representatives: dict[tuple[tuple[int, ...], ...], str] = {}
     for character in (*ascii_, *beyond, *_BEYOND_ASCII):
         data = character.encode()
         treated: tuple[tuple[int, ...], ...] = ()
         if data[0] in read:
             treated = tuple(tuple(each[byte] for byte in data) for each in classes)
-        found.setdefault(treated, character)
-    return "".join(found.values())
+        representatives.setdefault(treated, character)
+    return "".join(representatives.values())
 
 
 def _classes(grammar: Grammar) -> list[int]:
@@ -140,19 +140,19 @@ class _Counting:
         length, power = 0, 1
         while True:
             accepted = [(self._accepts(pair), count) for pair, count in pairs.items()]
-            both += sum(count for (one, other), count in accepted if one and other)
-            either += sum(count for (one, other), count in accepted if one or other)
+            both += sum(count for (first, other), count in accepted if first and other)
+            either += sum(count for (first, other), count in accepted if first or other)
             texts += power
-            found = Credit(self._letters, length, both, either, texts)
+            credit = Credit(self._letters, length, both, either, texts)
             ended = all(first == DEAD for first, _ in pairs)  # the solution has no longer texts
             if either >= MIN_TEXTS or length == MAX_LENGTH or ended:
-                return found
+                return credit
             try:
                 pairs = self._longer(pairs)
             except LimitError:
-                return found
+                return credit
             if len(pairs) > MAX_PAIRS:
-                return found
+                return credit
             length, power = length + 1, power * len(self._letters)
 
     def _longer(self, pairs: Counter[tuple[State, State]]) -> Counter[tuple[State, State]]:
@@ -165,13 +165,13 @@ class _Counting:
 
     def _following(self, pair: tuple[State, State]) -> list[tuple[State, State]]:
         """The pairs after each letter, without the one that no text leads out of."""
-        known = self._followers.get(pair)
-        if known is None:
+        followers = self._followers.get(pair)
+        if followers is None:
             self._clock.check()
             first, second = self._machines
             after = [(_run(first, pair[0], d), _run(second, pair[1], d)) for d in self._bytes]
-            known = self._followers[pair] = [each for each in after if each != (DEAD, DEAD)]
-        return known
+            followers = self._followers[pair] = [each for each in after if each != (DEAD, DEAD)]
+        return followers
 
     def _accepts(self, pair: tuple[State, State]) -> tuple[bool, bool]:
         first, second = self._machines
@@ -404,10 +404,10 @@ class Exercise:
         solution = solution or self.grammar
         unmet = self._unmet(answer)  # before the comparison, which may take the rest of the time
         try:
-            found = shortest_difference(solution, answer, limits=limits)
+            difference = shortest_difference(solution, answer, limits=limits)
         except LimitError as error:
-            found = Difference(same=None, bound=0, why=error.message)
-        graded = self._graded(found, unmet)
+            difference = Difference(same=None, bound=0, why=error.message)
+        graded = self._graded(difference, unmet)
         if graded.outcome is not Outcome.WRONG:
             return graded
         differing = (graded.counterexample or b"").decode("utf-8", "replace")
@@ -424,35 +424,35 @@ class Exercise:
         reasons = ((condition, _reason(condition, answer)) for condition in self.required)
         unmet = tuple(f"{condition}: {why}" for condition, why in reasons if why)
         if self.notations and answer.notation not in self.notations:
-            names = " or ".join(one.label for one in self.notations)
+            names = " or ".join(notation.label for notation in self.notations)
             return f"written as {names}: it is {answer.notation.label}", *unmet
         return unmet
 
-    def _graded(self, found: Difference, unmet: tuple[str, ...]) -> Graded:
+    def _graded(self, difference: Difference, unmet: tuple[str, ...]) -> Graded:
         """The result without credit."""
-        if found.same is False:
-            texts = [text for text in (found.gained, found.lost) if text is not None]
+        if difference.same is False:
+            texts = [text for text in (difference.gained, difference.lost) if text is not None]
             shortest = min(texts, key=_length, default=None)
-            gained = shortest is not None and shortest == found.gained
+            gained = shortest is not None and shortest == difference.gained
             return Graded(
                 outcome=Outcome.WRONG,
                 counterexample=shortest,
                 gained=gained,
                 unmet=unmet,
-                why=found.why if shortest is None else _sentence(shortest, gained=gained),
+                why=difference.why if shortest is None else _sentence(shortest, gained=gained),
             )
         if unmet:
-            right = "the language is right" if found.same else found.why
+            right = "the language is right" if difference.same else difference.why
             why = f"{right}, but a condition is not satisfied: {'; '.join(unmet)}"
             outcome = Outcome.REFUSED
-        elif found.same is None:
-            why, outcome = found.why, Outcome.UNDECIDED
+        elif difference.same is None:
+            why, outcome = difference.why, Outcome.UNDECIDED
         else:
             why, outcome = (
                 "the answer accepts the texts of the language and no others",
                 (Outcome.RIGHT),
             )
-        return Graded(outcome=outcome, bound=found.bound, unmet=unmet, why=why)
+        return Graded(outcome=outcome, bound=difference.bound, unmet=unmet, why=why)
 
 
 def _reason(condition: Condition, answer: Grammar) -> str:

@@ -113,8 +113,8 @@ class Explanation:
 
         The innermost rule of each could have read next.
         """
-        found = dict.fromkeys(stack for place in self.places for stack in place.stacks if stack)
-        return tuple(found)[:MAX_STACKS]
+        stacks = dict.fromkeys(stack for piece in self.places for stack in piece.stacks if stack)
+        return tuple(stacks)[:MAX_STACKS]
 
     @property
     def wanted(self) -> str:
@@ -193,12 +193,12 @@ def explain(
             ambiguous to be read.
     """
     data = None if token is None else utf8(token)
-    found = explain_each(grammar, utf8(so_far), [data])[0]
-    if monitor is not None and found.allowed:
+    explanation = explain_each(grammar, utf8(so_far), [data])[0]
+    if monitor is not None and explanation.allowed:
         if isinstance(monitor, str):
             monitor = monitor_named(monitor, grammar, grammar.limits)
-        found = replace(found, meaning=monitor.why(utf8(so_far), data))
-    return found if data is None else _placed(found, grammar)
+        explanation = replace(explanation, meaning=monitor.why(utf8(so_far), data))
+    return explanation if data is None else _placed(explanation, grammar)
 
 
 def explain_each(
@@ -209,15 +209,15 @@ def explain_each(
     Cost: the text is read once, and each token.
     """
     verdicts = grammar.check_each(so_far, [token or b"" for token in tokens])
-    found = []
+    explanations = []
     for token, verdict in zip(tokens, verdicts, strict=True):
         if verdict.byte is not None and verdict.byte < len(so_far):
             raise WorkbenchError(
                 "no accepted text begins with this text", "check() says where it fails"
             )
-        one = _explained(grammar, so_far, token, verdict)
-        found.append(_placed(one, grammar) if token is None else one)
-    return found
+        explanation = _explained(grammar, so_far, token, verdict)
+        explanations.append(_placed(explanation, grammar) if token is None else explanation)
+    return explanations
 
 
 @checked
@@ -267,12 +267,12 @@ def _explained(
     )
 
 
-def _placed(found: Explanation, grammar: Grammar) -> Explanation:
+def _placed(explanation: Explanation, grammar: Grammar) -> Explanation:
     """The same explanation with its places, if they are found in time."""
     limits = grammar.limits.per_stage(_MAX_SECONDS)
     try:
-        reachable = SourceRecognizer.shared(grammar).after(found.text, limits)
+        reachable = SourceRecognizer.shared(grammar).after(explanation.text, limits)
     except LimitError:
-        return found
+        return explanation
     # the empty language has no places
-    return replace(found, places=reachable.pieces if reachable else (), complete=True)
+    return replace(explanation, places=reachable.pieces if reachable else (), complete=True)

@@ -108,10 +108,10 @@ def _of_values(grammar: Grammar) -> Wording | None:
 
 def _rules(tree: GrammarTree, start: str) -> Wording:
     written = tree.written or tree.rules
-    found = tuple(led(f"'{rule.name}'", rule.span, _expression(rule.body)) for rule in written)
+    wordings = tuple(led(f"'{rule.name}'", rule.span, _expression(rule.body)) for rule in written)
     count = count_of(len({rule.name for rule in written}), "rule")
     whole = Span(0, len(tree.source.text))
-    return Wording(whole, f"{count}; a text is what the rule '{start}' describes", found)
+    return Wording(whole, f"{count}; a text is what the rule '{start}' describes", wordings)
 
 
 # -- rules -----------------------------------------------------------------------------------------
@@ -213,8 +213,8 @@ def _extension(node: regex.Extension) -> Wording:
 
 def _joined(parts: Sequence[Regex]) -> Iterator[Wording]:
     """The parts of a sequence; letters in a row are one text."""
-    for kind, found in groupby(parts, _kind_of_letter):
-        row = list(found)
+    for kind, group in groupby(parts, _kind_of_letter):
+        row = list(group)
         if kind and len(row) > 1:
             yield Wording(row[0].span.to(row[-1].span), _spelled(row))
         else:
@@ -225,10 +225,10 @@ def _kind_of_letter(part: Regex) -> int:
     """1 for a single character, 2 for a letter in either case, 0 for other parts."""
     if not isinstance(part, regex.Characters) or size(part.ranges) not in range(1, 5):
         return 0
-    found = {chr(code) for low, high in part.ranges for code in range(low, high + 1)}
-    if len(found) == 1:
+    characters = {chr(code) for low, high in part.ranges for code in range(low, high + 1)}
+    if len(characters) == 1:
         return 1
-    return 2 if len({one.casefold() for one in found}) == 1 else 0
+    return 2 if len({character.casefold() for character in characters}) == 1 else 0
 
 
 def _spelled(parts: Sequence[Regex]) -> str:

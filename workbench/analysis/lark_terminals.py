@@ -70,15 +70,15 @@ class _Collisions:
         #: The terminals that are preferred to each terminal, with a text that both match.
         preferred: dict[Shape, list[tuple[str, bytes]]] = {}
         with suppress(LimitError):  # what was found is true
-            for one, other in self._pairs():
-                text = self._common(atoms[one], atoms[other])
+            for first, other in self._pairs():
+                text = self._common(atoms[first], atoms[other])
                 if text is None:
                     continue
-                ranks = self._rank(atoms[one]), self._rank(atoms[other])
+                ranks = self._rank(atoms[first]), self._rank(atoms[other])
                 if ranks[0] == ranks[1]:
-                    yield self._tie(atoms[one], atoms[other], text)
+                    yield self._tie(atoms[first], atoms[other], text)
                     continue
-                lost, kept = (one, other) if ranks[0] < ranks[1] else (other, one)
+                lost, kept = (first, other) if ranks[0] < ranks[1] else (other, first)
                 preferred.setdefault(lost, []).append((self._name(atoms[kept]), text))
         for lost, others in preferred.items():
             yield self._note(atoms[lost], others)
@@ -87,22 +87,22 @@ class _Collisions:
         """The pairs of terminals that are possible at one position; those with a string first."""
         clock = self.limits.clock()
         atoms = list(self.positions.atoms)
-        rank = {atom: at for at, atom in enumerate(atoms)}.__getitem__
+        rank = {atom: index for index, atom in enumerate(atoms)}.__getitem__
         places: list[list[int]] = []
-        for place in self.positions.places:
+        for terminals in self.positions.places:
             clock.check()
-            places.append(sorted(map(rank, place)))
-        found: dict[tuple[int, int], None] = {}
+            places.append(sorted(map(rank, terminals)))
+        pairs: dict[tuple[int, int], None] = {}
         for ranks in sorted(places):
             clock.check()
-            found.update(dict.fromkeys(combinations(ranks, 2)))
+            pairs.update(dict.fromkeys(combinations(ranks, 2)))
         strings = [self._string(leaf) is not None for leaf in self.positions.atoms.values()]
         for has_string in (True, False):
-            for one, other in found:
-                if (strings[one] != strings[other]) is has_string and not (
-                    strings[one] and strings[other]
+            for first, other in pairs:
+                if (strings[first] != strings[other]) is has_string and not (
+                    strings[first] and strings[other]
                 ):
-                    yield atoms[one], atoms[other]
+                    yield atoms[first], atoms[other]
 
     def _string(self, leaf: Expression) -> bytes | None:
         """The text of a terminal that is one string."""
@@ -115,13 +115,13 @@ class _Collisions:
         rule = self.rules.get(leaf.name) if isinstance(leaf, Nonterminal) else None
         return rule.priority if rule else 0, self._string(leaf) is not None
 
-    def _common(self, one: Expression, other: Expression) -> bytes | None:
+    def _common(self, first: Expression, other: Expression) -> bytes | None:
         """A shortest text that both terminals match, or None."""
-        for string, leaf in ((self._string(one), other), (self._string(other), one)):
+        for string, leaf in ((self._string(first), other), (self._string(other), first)):
             if string is not None:
                 machine = self._machine(leaf)
                 return string if machine is not None and machine.accepts(string) else None
-        left, right = self._machine(one), self._machine(other)
+        left, right = self._machine(first), self._machine(other)
         if left is None or right is None:
             return None
         return shortest(dfa_intersection(left, right, self.limits)) or None
@@ -158,10 +158,10 @@ class _Collisions:
         hint = f"here both are read; to exclude one, write {lost} as the terminal & ~{kept}"
         return Advice(message, self._span(leaf), "terminal_collision", hint)
 
-    def _tie(self, one: Expression, other: Expression, text: bytes) -> Advice:
+    def _tie(self, first: Expression, other: Expression, text: bytes) -> Advice:
         message = (
-            f"{self._name(one)} and {self._name(other)} both match {quoted_end(text)} at the same "
-            "position, and lark's contextual lexer reads only one of them there"
+            f"{self._name(first)} and {self._name(other)} both match {quoted_end(text)} at the "
+            "same position, and lark's contextual lexer reads only one of them there"
         )
         hint = "here both are read; a priority, as in NAME.2: …, says which one lark reads"
-        return Advice(message, self._span(one), "terminal_collision", hint)
+        return Advice(message, self._span(first), "terminal_collision", hint)

@@ -74,13 +74,13 @@ def cheap_loops(
 ) -> tuple[CheapLoop, ...]:
     """The outermost cheap loops of the rules in use."""
     kinds = _RuleKinds(rules)
-    found = [
+    loops = [
         loop for rule in tree.rules if rule.name in used for loop in _in_rule(rule, kinds, tree)
     ]
     outermost: list[CheapLoop] = []
-    for one in sorted(found, key=lambda one: (one.span.start, -one.span.end)):
-        if not outermost or not _holds(outermost[-1].span, one.span):
-            outermost.append(one)
+    for candidate in sorted(loops, key=lambda loop: (loop.span.start, -loop.span.end)):
+        if not outermost or not _holds(outermost[-1].span, candidate.span):
+            outermost.append(candidate)
     return tuple(outermost)
 
 
@@ -119,9 +119,9 @@ def _reads_more(body: Expression, name: str, kinds: _RuleKinds) -> bool:
     """Whether a rule that calls itself reads more than the call does."""
     match body:
         case SequenceNode(items=items):
-            for place, item in enumerate(items):
+            for index, item in enumerate(items):
                 check_time_budget()
-                others = (*items[:place], *items[place + 1 :])
+                others = (*items[:index], *items[index + 1 :])
                 if any(call.name == name for call in calls(item)) and any(map(kinds.of, others)):
                     return True
         case Repetition(item=item, high=high) if high is None or high > 1:
@@ -193,12 +193,12 @@ class _RuleKinds:
 
     def of(self, expression: Expression) -> frozenset[str]:
         """The kinds of characters an expression reads; empty if it reads other characters too."""
-        found = {kind for kind in _KINDS if _reads(kind, expression, self._known[kind])}
-        return frozenset(found - {_OTHER}) if _OTHER not in found else frozenset()
+        kinds = {kind for kind in _KINDS if _reads(kind, expression, self._known[kind])}
+        return frozenset(kinds - {_OTHER}) if _OTHER not in kinds else frozenset()
 
 
-def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
-    """Whether an expression reads characters of a kind, given that the rules ``known`` do."""
+def _reads(kind: str, expression: Expression, rules: Set[str]) -> bool:
+    """Whether an expression reads characters of a kind, given that ``rules`` do."""
     match expression:
         case Literal(value=value):
             codes = map(ord, value.decode("utf-8", "replace"))
@@ -206,9 +206,9 @@ def _reads(kind: str, expression: Expression, known: Set[str]) -> bool:
         case Pattern(regex=regex, stop=Stop.ANYWHERE):
             return kind in _regex_kinds(regex)
         case SequenceNode() | Choice() | Repetition():
-            return any(_reads(kind, part, known) for part in expression.children)
+            return any(_reads(kind, part, rules) for part in expression.children)
         case Nonterminal(name=name):
-            return name in known
+            return name in rules
         case _:
             return kind == _OTHER
 
@@ -230,8 +230,8 @@ def _punctuation(item: Expression | Regex) -> frozenset[str]:
 
 
 def _cheap(regex: Regex) -> frozenset[str]:
-    found = _regex_kinds(regex)
-    return frozenset() if _OTHER in found else found
+    kinds = _regex_kinds(regex)
+    return frozenset() if _OTHER in kinds else kinds
 
 
 def _regex_kinds(regex: Regex) -> frozenset[str]:

@@ -84,8 +84,8 @@ def unspellable_advice(grammar: Grammar, vocabulary: Vocabulary) -> tuple[Advice
     coverage = TokenCoverage(vocabulary)
     if coverage.covers_all:
         return ()
-    found = dict.fromkeys(in_time(_unspellable_pieces(grammar, coverage)))
-    return tuple(sorted(found, key=lambda one: one.span.start))
+    advice = dict.fromkeys(in_time(_unspellable_pieces(grammar, coverage)))
+    return tuple(sorted(advice, key=lambda item: item.span.start))
 
 
 def _unspellable_pieces(grammar: Grammar, coverage: TokenCoverage) -> Iterator[Advice]:

@@ -62,12 +62,12 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     cfg = context_free(tree, start)
     called_at = {name: list(referenced(body)) for name, body in cfg.written.items()}
     called = {
-        name: tuple(dict.fromkeys(call.name for call in found)) for name, found in called_at.items()
+        name: tuple(dict.fromkeys(call.name for call in calls)) for name, calls in called_at.items()
     }
     callers: dict[str, list[str]] = {name: [] for name in cfg.written}
     spans: dict[str, list[Span]] = {name: [] for name in cfg.written}
-    for name, found in called_at.items():
-        for call in found:
+    for name, calls in called_at.items():
+        for call in calls:
             spans[call.name].append(call.span)
             if name not in callers[call.name]:
                 callers[call.name].append(name)
@@ -76,8 +76,8 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     reading = {name for name, bits in texts.items() if bits & HAS_NONEMPTY}
     edges = {name: list(_linear(cfg, reading, body)) for name, body in cfg.written.items()}
     nesting = {name for cycle in cycles if not _is_linear(cycle, edges) for name in cycle}
-    left = cyclic_components(
-        {n: {e.name for e in found if not e.must_read} for n, found in edges.items()}
+    left_cycles = cyclic_components(
+        {n: {e.name for e in targets if not e.must_read} for n, targets in edges.items()}
     )
     used = reachable([start], called.__getitem__)
     return tuple(
@@ -88,7 +88,7 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
             calls=called[name],
             called_by=tuple(callers[name]),
             is_recursive=any(name in cycle for cycle in cycles),
-            is_left_recursive=any(name in cycle for cycle in left),
+            is_left_recursive=any(name in cycle for cycle in left_cycles),
             is_nullable=bool(texts[name] & HAS_EMPTY),
             is_productive=bool(texts[name]),
             is_regular=not nesting & reachable([name], called.__getitem__).keys(),
@@ -135,11 +135,11 @@ def _linear(
                 yield from _linear(cfg, reading, option, before, after, must)
         case Sequence(items=items):
             longer = [_reads(reading, item) for item in items]
-            left, rest, certain = before, sum(longer), must
+            reads_before, rest, certain = before, sum(longer), must
             for item, reads in zip(items, longer, strict=True):
                 rest -= reads
-                yield from _linear(cfg, reading, item, left, after or rest > 0, certain)
-                left = left or reads
+                yield from _linear(cfg, reading, item, reads_before, after or rest > 0, certain)
+                reads_before = reads_before or reads
                 certain = certain or not cfg.is_nullable(item)
         case Repetition(item=item, high=high):
             more = high != 1 and _reads(reading, item)

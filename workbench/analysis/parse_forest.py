@@ -127,9 +127,9 @@ class Symbols:
 
     def _add(self, kind: SymbolKind, span: Span, parts: tuple[Symbol, ...] = ()) -> SymbolData:
         check_time_budget()
-        one = SymbolData(kind, span, parts=parts)
-        self.data.append(one)
-        return one
+        data = SymbolData(kind, span, parts=parts)
+        self.data.append(data)
+        return data
 
     def _add_expression(self, cfg: Cfg, expression: Expression) -> Symbol:
         match expression:
@@ -144,12 +144,12 @@ class Symbols:
                 self._add(kind, span, numbers)
             case Repetition(item=item, low=low, high=high, span=span):
                 part = self._add_expression(cfg, item)
-                one = self._add(SymbolKind.REPEAT, span, (part,))
-                one.low, one.high = 0 if cfg.is_nullable(item) else low, high
+                data = self._add(SymbolKind.REPEAT, span, (part,))
+                data.low, data.high = 0 if cfg.is_nullable(item) else low, high
             case _:
-                one = self._add(SymbolKind.MACHINE, expression.span)
-                one.matcher = DfaRows(cfg.machine(expression))
-                one.name = expression.label if isinstance(expression, Automaton) else ""
+                data = self._add(SymbolKind.MACHINE, expression.span)
+                data.matcher = DfaRows(cfg.machine(expression))
+                data.name = expression.label if isinstance(expression, Automaton) else ""
         return len(self.data) - 1
 
     def _add_regex(self, regex: Regex, limits: Limits) -> Symbol | None:
@@ -160,8 +160,8 @@ class Symbols:
                 of_set = character_matcher if isinstance(regex, Characters) else byte_matcher
                 self._add(SymbolKind.MACHINE, span).matcher = of_set(ranges)
             case Concat(parts=parts, span=span) | Alternate(options=parts, span=span):
-                found = [self._add_regex(part, limits) for part in parts]
-                kept = tuple(part for part in found if part is not None)
+                symbols = [self._add_regex(part, limits) for part in parts]
+                kept = tuple(part for part in symbols if part is not None)
                 if isinstance(regex, Concat):
                     if len(kept) < len(parts):
                         return None
@@ -176,9 +176,9 @@ class Symbols:
                     return None
                 parts_of = () if number is None else (number,)
                 kind = SymbolKind.SEQUENCE if number is None else SymbolKind.REPEAT
-                one = self._add(kind, span, parts_of)
+                data = self._add(kind, span, parts_of)
                 # ``_link`` sets the bound of a nullable part to 0
-                one.low, one.high = low, high
+                data.low, data.high = low, high
             case Group(part=part, name=name, span=span):
                 number = self._add_regex(part, limits)
                 if number is None:
@@ -187,8 +187,8 @@ class Symbols:
             case Extension() if (inner := asserted(regex)) is not None and _is_simple(inner):
                 return self._add_regex(inner, limits)
             case Look(kind=kind, part=part, span=span):
-                one = self._add(SymbolKind.LOOK, span)
-                one.look, one.matcher = kind, NfaMatcher(thompson(part, limits))
+                data = self._add(SymbolKind.LOOK, span)
+                data.look, data.matcher = kind, NfaMatcher(thompson(part, limits))
             case Extension(span=span):
                 matcher = NfaMatcher(thompson(regex, limits))
                 if not matcher.initial:
@@ -198,50 +198,50 @@ class Symbols:
 
     def _link(self) -> None:
         """Resolve calls and compute the first sets, as least fixed points."""
-        for one in self.data:
-            if one.kind is SymbolKind.CALL:
-                one.parts = (self.bodies[one.name],)
-            elif one.kind is SymbolKind.TEXT:
-                one.first = 1 << one.value[0] if one.value else 0
-                one.is_nullable = not one.value
-            elif one.kind is SymbolKind.LOOK:
-                one.is_nullable = True
-            elif one.kind is SymbolKind.MACHINE:
-                assert one.matcher is not None
-                one.first, one.is_nullable = first_bytes(one.matcher)
-        for number, one in enumerate(self.data):
+        for data in self.data:
+            if data.kind is SymbolKind.CALL:
+                data.parts = (self.bodies[data.name],)
+            elif data.kind is SymbolKind.TEXT:
+                data.first = 1 << data.value[0] if data.value else 0
+                data.is_nullable = not data.value
+            elif data.kind is SymbolKind.LOOK:
+                data.is_nullable = True
+            elif data.kind is SymbolKind.MACHINE:
+                assert data.matcher is not None
+                data.first, data.is_nullable = first_bytes(data.matcher)
+        for number, data in enumerate(self.data):
             core = number
             while self.data[core].kind in (SymbolKind.CALL, SymbolKind.GROUP):
                 core = self.data[core].parts[0]
-            one.core = core
+            data.core = core
         changed = True
         while changed:
             changed = False
-            for one in self.data:
+            for data in self.data:
                 check_time_budget()
-                known = one.first, one.is_nullable
-                self._update_first(one)
-                changed = changed or known != (one.first, one.is_nullable)
-        for one in self.data:
-            if one.kind is SymbolKind.REPEAT and self.data[one.parts[0]].is_nullable:
-                one.low = 0
+                previous = data.first, data.is_nullable
+                self._update_first(data)
+                changed = changed or previous != (data.first, data.is_nullable)
+        for data in self.data:
+            if data.kind is SymbolKind.REPEAT and self.data[data.parts[0]].is_nullable:
+                data.low = 0
 
-    def _update_first(self, one: SymbolData) -> None:
-        parts = [self.data[part] for part in one.parts]
-        if one.kind is SymbolKind.CHOICE:
+    def _update_first(self, data: SymbolData) -> None:
+        parts = [self.data[part] for part in data.parts]
+        if data.kind is SymbolKind.CHOICE:
             for part in parts:
-                one.first |= part.first
-                one.is_nullable = one.is_nullable or part.is_nullable
-        elif one.kind is SymbolKind.SEQUENCE:
+                data.first |= part.first
+                data.is_nullable = data.is_nullable or part.is_nullable
+        elif data.kind is SymbolKind.SEQUENCE:
             for part in parts:
-                one.first |= part.first
+                data.first |= part.first
                 if not part.is_nullable:
                     return
-            one.is_nullable = True
+            data.is_nullable = True
         elif parts:
-            one.first |= parts[0].first if one.high != 0 else 0
-            is_optional = one.kind is SymbolKind.REPEAT and (one.low == 0 or one.high == 0)
-            one.is_nullable = one.is_nullable or is_optional or parts[0].is_nullable
+            data.first |= parts[0].first if data.high != 0 else 0
+            is_optional = data.kind is SymbolKind.REPEAT and (data.low == 0 or data.high == 0)
+            data.is_nullable = data.is_nullable or is_optional or parts[0].is_nullable
 
 
 def _is_simple(regex: Regex) -> bool:
@@ -396,9 +396,9 @@ class Forest:
                 self._advance(called, cell)
 
     def _call(self, core: Symbol, start: int) -> _Called:
-        known = self._called.get((core, start))
-        if known is not None:
-            return known
+        cached = self._called.get((core, start))
+        if cached is not None:
+            return cached
         symbol = self.symbols.data[core]
         called = self._called[core, start] = _Called(symbol, start)
         if symbol.kind is SymbolKind.TEXT:
@@ -427,34 +427,34 @@ class Forest:
         state: object = matcher.initial
         if is_final(state):
             called.ends[called.start] = []
-        for place in range(called.start, len(text)):
-            there = step(state, text[place])
+        for position in range(called.start, len(text)):
+            there = step(state, text[position])
             if there is None:
                 return
             state = there
             if is_final(state):
-                called.ends[place + 1] = []
+                called.ends[position + 1] = []
         if called.start < len(text) and len(text) not in called.ends:
             called.ends[self.open] = []
 
-    def _is_satisfied(self, symbol: SymbolData, place: int) -> bool:
+    def _is_satisfied(self, symbol: SymbolData, position: int) -> bool:
         """Whether an assertion holds at a position, or may hold if the text goes on."""
         matcher, kind = symbol.matcher, symbol.look
         assert matcher is not None
         if kind in (LookKind.BEHIND, LookKind.NOT_BEHIND, LookKind.START, LookKind.LINE_START):
-            return self._is_matched_before(matcher, place) == (kind is LookKind.BEHIND)
-        ahead, is_sure = self._matched_after(matcher, place)
+            return self._is_matched_before(matcher, position) == (kind is LookKind.BEHIND)
+        ahead, is_sure = self._matched_after(matcher, position)
         if not is_sure and self._goes_on:
             return True
         if kind in (LookKind.BOUNDARY, LookKind.INSIDE):
-            differs = ahead != self._is_matched_before(matcher, place)
+            differs = ahead != self._is_matched_before(matcher, position)
             return differs == (kind is LookKind.BOUNDARY)
         return ahead == (kind is LookKind.AHEAD)
 
-    def _matched_after(self, matcher: Matcher, place: int) -> tuple[bool, bool]:
+    def _matched_after(self, matcher: Matcher, position: int) -> tuple[bool, bool]:
         """Whether a match begins at a position, and whether more text cannot change that."""
         state: Hashable | None = matcher.initial
-        for byte in self.text[place:]:
+        for byte in self.text[position:]:
             if state is None or matcher.is_final(state):
                 break
             state = matcher.step(state, byte)
@@ -463,11 +463,11 @@ class Forest:
         is_matched = matcher.is_final(state)
         return is_matched, is_matched
 
-    def _is_matched_before(self, matcher: Matcher, place: int) -> bool:
+    def _is_matched_before(self, matcher: Matcher, position: int) -> bool:
         """Whether a match ends at a position."""
-        for start in range(place, -1, -1):
+        for start in range(position, -1, -1):
             state: Hashable | None = matcher.initial
-            for byte in self.text[start:place]:
+            for byte in self.text[start:position]:
                 if state is None:
                     break
                 state = matcher.step(state, byte)
@@ -477,47 +477,47 @@ class Forest:
 
     def _advance(self, called: _Called, cell: _Cell) -> None:
         """Continue a symbol after the parts of a cell."""
-        slot, place = cell
+        slot, position = cell
         symbol = called.symbol
         if symbol.kind is SymbolKind.CHOICE:
             for option in symbol.parts:
                 self._expect(called, cell, option)
         elif symbol.kind is SymbolKind.SEQUENCE:
             if slot == len(symbol.parts):
-                self._end(called, place)
+                self._end(called, position)
             else:
                 self._expect(called, cell, symbol.parts[slot])
         else:
             if slot >= symbol.low:
-                self._end(called, place)
+                self._end(called, position)
             if symbol.high is None or slot < symbol.high:
                 self._expect(called, cell, symbol.parts[0])
 
     def _expect(self, called: _Called, cell: _Cell, part: Symbol) -> None:
         """Read a part after a cell, if it can begin there."""
-        data, place = self.symbols.data, cell[1]
+        data, position = self.symbols.data, cell[1]
         symbol = data[data[part].core]
-        begins = place < len(self.text) and symbol.first >> self.text[place] & 1
+        begins = position < len(self.text) and symbol.first >> self.text[position] & 1
         if not begins and not symbol.is_nullable:
             return
-        inner = self._call(symbol.core, place)
+        inner = self._call(symbol.core, position)
         inner.waiting.append((called, cell, part))
         for end in list(inner.ends):
             self._reach(called, cell, part, end)
 
-    def _end(self, called: _Called, place: int) -> None:
-        if place not in called.ends:
-            called.ends[place] = []
+    def _end(self, called: _Called, position: int) -> None:
+        if position not in called.ends:
+            called.ends[position] = []
             # callers that come later read it in ``ends``
-            self._work.append((called, (-1 - len(called.waiting), place)))
+            self._work.append((called, (-1 - len(called.waiting), position)))
 
-    def _return(self, called: _Called, callers: int, place: int) -> None:
+    def _return(self, called: _Called, callers: int, position: int) -> None:
         for caller, cell, part in called.waiting[:callers]:
-            self._reach(caller, cell, part, place)
+            self._reach(caller, cell, part, position)
 
     def _reach(self, called: _Called, cell: _Cell, part: Symbol, end: int) -> None:
         """A part of a symbol ended."""
-        slot, place = cell
+        slot, position = cell
         symbol = called.symbol
         if end == self.open and not self._unfinished:
             return
@@ -528,14 +528,14 @@ class Forest:
                 options.append(part)
             return
         if symbol.kind is SymbolKind.REPEAT:
-            if end == place:
+            if end == position:
                 return  # a copy that reads nothing
             needs_more = slot + 1 < symbol.low
             after = slot + 1 if symbol.high is not None else min(slot + 1, symbol.low)
         else:
             needs_more = slot + 1 < len(symbol.parts)
             after = slot + 1
-        if end == self.open or (needs_more and place < end == len(self.text)):
+        if end == self.open or (needs_more and position < end == len(self.text)):
             if self._unfinished:
                 called.unfinished.append((cell, end))
                 self._end(called, self.open)
@@ -595,7 +595,7 @@ class Forest:
             return [()]
         befores = called.cells[cell]
         if len(befores) > 1:
-            befores = sorted(befores, key=lambda one: (-one[1], one[0]))
+            befores = sorted(befores, key=lambda pair: (-pair[1], pair[0]))
         return [
             (
                 self.node_of(self.part_after(called, before), before[1], cell[1]),
@@ -624,7 +624,7 @@ class Counted:
         options = self.alternatives[node]
         if not self._heights or len(options) == 1:
             return 0
-        return min(range(len(options)), key=lambda one: self._height(options[one]))
+        return min(range(len(options)), key=lambda number: self._height(options[number]))
 
     def _counts(self, top: ForestNode) -> dict[ForestNode, int] | None:
         """The number of derivations of each node, in post-order; None if there is a cycle."""

@@ -141,12 +141,12 @@ class ParseNode:
 
     def to_json(self) -> list[dict[str, Any]]:
         """The nodes before their children, each with the number of its parent (-1: none)."""
-        found: list[dict[str, Any]] = []
+        records: list[dict[str, Any]] = []
         stack: list[tuple[int, ParseNode]] = [(-1, self)]
         while stack:
             parent, node = stack.pop()
-            stack.extend((len(found), child) for child in reversed(node.children))
-            found.append(
+            stack.extend((len(records), child) for child in reversed(node.children))
+            records.append(
                 {
                     "parent": parent,
                     "kind": str(node.kind),
@@ -159,7 +159,7 @@ class ParseNode:
                     "differs": node.differs,
                 }
             )
-        return found
+        return records
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,8 +302,8 @@ class _Symbols:
     @staticmethod
     def shared(grammar: Grammar) -> _Symbols:
         """The symbols of a grammar that all callers share."""
-        found: _Symbols | None = grammar.derived.get(_SHARED)
-        return found or grammar.derived.setdefault(_SHARED, _Symbols(grammar))
+        symbols: _Symbols | None = grammar.derived.get(_SHARED)
+        return symbols or grammar.derived.setdefault(_SHARED, _Symbols(grammar))
 
     def two_trees(self, forest: Forest) -> tuple[ParseNode, ParseNode | None, int | float]:
         """One tree, another one if there are several, and the number of trees."""
@@ -474,14 +474,14 @@ class _TreeBuilder:
     def _parts(self, above: _Growing, node: ForestNode) -> list[tuple[_Growing, Symbol, int, int]]:
         """The parts of a sequence or repetition that were read, and those that are pending."""
         forest, symbol, called = self._forest, node.called.symbol, node.called
-        found: list[tuple[_Growing, Symbol, int, int]] = []
+        parts: list[tuple[_Growing, Symbol, int, int]] = []
         cell, last = (node.slot, node.end), node
         chosen = self._taken(node, above)
         if node.end == forest.open:
             inner, last = chosen
             cell = (last.slot, last.end)
             part = forest.part_after(called, cell)
-            found.append((above, part, last.end, inner.end))
+            parts.append((above, part, last.end, inner.end))
             pending: tuple[Symbol, ...] = ()
             if symbol.kind is SymbolKind.SEQUENCE:
                 pending = symbol.parts[cell[0] + 1 :]
@@ -493,17 +493,17 @@ class _TreeBuilder:
         while (before := self._taken(last, above)) != ():
             inner, earlier = before
             part = forest.part_after(called, (earlier.slot, earlier.end))
-            found.append((above, part, earlier.end, inner.end))
+            parts.append((above, part, earlier.end, inner.end))
             last = earlier
-        found.reverse()
+        parts.reverse()
         if symbol.kind is SymbolKind.REPEAT and self._is_composite(symbol.parts[0]):
-            found = [self._copy(number, above, one) for number, one in enumerate(found, 1)]
-        return [*found, *((above, part, _PENDING, _PENDING) for part in pending)]
+            parts = [self._copy(number, above, entry) for number, entry in enumerate(parts, 1)]
+        return [*parts, *((above, part, _PENDING, _PENDING) for part in pending)]
 
     def _copy(
-        self, number: int, above: _Growing, one: tuple[_Growing, Symbol, int, int]
+        self, number: int, above: _Growing, entry: tuple[_Growing, Symbol, int, int]
     ) -> tuple[_Growing, Symbol, int, int]:
-        _, part, start, end = one
+        _, part, start, end = entry
         node = self._add(above, NodeKind.COPY, str(number), self._data[part].span)
         self._place(node, start, end)
         return (node, part, start, end)
@@ -543,9 +543,9 @@ class _TreeBuilder:
 def _bounds(symbol: SymbolData) -> str:
     """The bounds of a repetition as in a regex."""
     usual: Mapping[tuple[int, int | None], str] = {(0, 1): "?", (0, None): "*", (1, None): "+"}
-    known = usual.get((symbol.low, symbol.high))
-    if known is not None:
-        return known
+    sign = usual.get((symbol.low, symbol.high))
+    if sign is not None:
+        return sign
     if symbol.low == symbol.high:
         return f"{{{symbol.low}}}"
     return f"{{{symbol.low},{'' if symbol.high is None else symbol.high}}}"
@@ -554,22 +554,22 @@ def _bounds(symbol: SymbolData) -> str:
 def _frozen(forest: Forest, nodes: list[_Growing]) -> ParseNode:
     """The finished tree of nodes that are listed each before its children."""
     offsets = _character_offsets(forest.text)
-    made: dict[int, ParseNode] = {}
+    frozen: dict[int, ParseNode] = {}
     for node in reversed(nodes):
         check_time_budget(_TOO_AMBIGUOUS)
         span = Span(node.start, node.end)
-        made[id(node)] = ParseNode(
+        frozen[id(node)] = ParseNode(
             node.kind,
             node.label,
             forest.text[node.start : node.end],
             Span(offsets[node.start], offsets[node.end]),
             span,
             node.source,
-            tuple(made[id(child)] for child in node.children),
+            tuple(frozen[id(child)] for child in node.children),
             node.is_open,
             node.differs,
         )
-    return made[id(nodes[0])]
+    return frozen[id(nodes[0])]
 
 
 def _character_offsets(text: bytes) -> list[int]:

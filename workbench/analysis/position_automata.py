@@ -134,72 +134,74 @@ class Positions:
 
     def step(self, position: Position, byte: int) -> tuple[Position, ...]:
         """The positions after a byte that is read by a leaf, not inside a call."""
-        known = position.steps.get(byte)
-        if known is None:
-            found: dict[Position, None] = {}
+        cached = position.steps.get(byte)
+        if cached is None:
+            targets: dict[Position, None] = {}
             for leaf, state, rest in self.first(position).reads:
                 after = leaf.matcher.step(state, byte)
                 if after is None:
                     continue
                 over = leaf.matcher.is_exhausted(after)
-                found[rest if over else self.begun(leaf, after, rest)] = None
-            known = position.steps[byte] = tuple(found)
-        return known
+                targets[rest if over else self.begun(leaf, after, rest)] = None
+            cached = position.steps[byte] = tuple(targets)
+        return cached
 
     def first(self, position: Position) -> FirstSet:
         """The first set of a position, computed once."""
         if position.first_set is None:
-            found = _FirstSetBuilder({}, {})
-            here: Position | None = position
-            while here is not None and here.head is not None:
-                assert here.rest is not None
-                self._first(here.head, here.rest, found)
-                here = here.rest if _is_nullable(here.head) else None
-            position.first_set = FirstSet(tuple(found.reads), tuple(found.calls), here is END)
+            builder = _FirstSetBuilder({}, {})
+            current: Position | None = position
+            while current is not None and current.head is not None:
+                assert current.rest is not None
+                self._first(current.head, current.rest, builder)
+                current = current.rest if _is_nullable(current.head) else None
+            position.first_set = FirstSet(
+                tuple(builder.reads), tuple(builder.calls), current is END
+            )
         return position.first_set
 
     def _position(self, head: _Head, rest: Position) -> Position:
         key = (head, rest)
-        known = self._known.get(key)
-        if known is None:
+        cached = self._known.get(key)
+        if cached is None:
             self._limits.check("states", len(self._known) + 1)
-            known = self._known[key] = Position(head, rest)
-        return known
+            cached = self._known[key] = Position(head, rest)
+        return cached
 
-    def _first(self, head: _Head, rest: Position, found: _FirstSetBuilder) -> None:
+    def _first(self, head: _Head, rest: Position, builder: _FirstSetBuilder) -> None:
         """Adds the leaves and calls that can begin a part, with the position after each."""
         check_time_budget("the grammar has too many places that a text can continue at")
         match head:
             case _StartedLeaf(leaf=leaf, state=state):
-                found.reads[leaf, state, rest] = None
+                builder.reads[leaf, state, rest] = None
             case Leaf():
-                found.reads[head, head.matcher.initial, rest] = None
+                builder.reads[head, head.matcher.initial, rest] = None
             case Call():
-                found.calls[head, rest] = None
+                builder.calls[head, rest] = None
             case Alternation(options=options):
                 for option in options:
-                    self._first(option, rest, found)
+                    self._first(option, rest, builder)
             case Concatenation():
-                self._first_of_suffix(head, 0, rest, found)
+                self._first_of_suffix(head, 0, rest, builder)
             case _Suffix(row=row, first=first):
-                self._first_of_suffix(row, first, rest, found)
+                self._first_of_suffix(row, first, rest, builder)
             case Repeated():
-                self._first_copy(head, 0, rest, found)
+                self._first_copy(head, 0, rest, builder)
             case _PartialRepeat(loop=loop, done=done):
-                self._first_copy(loop, done, rest, found)
+                self._first_copy(loop, done, rest, builder)
 
     def _first_of_suffix(
-        self, row: Concatenation, first: int, rest: Position, found: _FirstSetBuilder
+        self, row: Concatenation, first: int, rest: Position, builder: _FirstSetBuilder
     ) -> None:
         last = len(row.parts) - 1
-        for place in range(first, last + 1):
-            after = rest if place == last else self._position(_Suffix(row, place + 1), rest)
-            self._first(row.parts[place], after, found)
-            if not row.parts[place].is_nullable:
+        for index in range(first, last + 1):
+            after = rest if index == last else self._position(_Suffix(row, index + 1), rest)
+            self._first(row.parts[index], after, builder)
+            if not row.parts[index].is_nullable:
                 return
 
     def _first_copy(
-        self, loop: Repeated, done: int, rest: Position, found: _FirstSetBuilder
+        self, loop: Repeated, done: int, rest: Position, builder: _FirstSetBuilder
     ) -> None:
         if loop.high is None:
             after = self._position(_PartialRepeat(loop, min(done + 1, loop.low)), rest)
@@ -209,7 +211,7 @@ class Positions:
             after = rest
         else:
             return
-        self._first(loop.part, after, found)
+        self._first(loop.part, after, builder)
 
 
 def _is_nullable(head: _Head) -> bool:
@@ -246,7 +248,9 @@ class FirstMatchMatcher:
         """The leaves of the regex that can read next."""
         first_sets = (self._positions.first(position) for position in _members(state))
         return list(
-            dict.fromkeys((leaf, inner) for one in first_sets for leaf, inner, _ in one.reads)
+            dict.fromkeys(
+                (leaf, inner) for first_set in first_sets for leaf, inner, _ in first_set.reads
+            )
         )
 
 
@@ -287,7 +291,7 @@ def _members(state: MatcherState) -> frozenset[Position]:
 
 
 def _after(positions: Positions, state: MatcherState, byte: int) -> set[Position]:
-    return {there for here in _members(state) for there in positions.step(here, byte)}
+    return {there for position in _members(state) for there in positions.step(position, byte)}
 
 
 def _any_ends(positions: Positions, state: MatcherState | set[Position]) -> bool:
@@ -318,14 +322,14 @@ class RulePieces:
         assert piece is not None, "the rule is productive"
         return piece
 
-    def _derives(self, body: Expression, known: Set[str]) -> bool:
-        return derives(body, known, lambda terminal: self._terminal(terminal) is not None)
+    def _derives(self, body: Expression, names: Set[str]) -> bool:
+        return derives(body, names, lambda terminal: self._terminal(terminal) is not None)
 
-    def _is_nullable(self, body: Expression, known: Set[str]) -> bool:
+    def _is_nullable(self, body: Expression, names: Set[str]) -> bool:
         def is_empty(leaf: Literal | Nonterminal | Terminal) -> bool:
             match leaf:
                 case Nonterminal(name=name):
-                    return name in known
+                    return name in names
                 case Literal(value=value):
                     return not value
             terminal = self._terminal(leaf)
@@ -337,8 +341,8 @@ class RulePieces:
         check_time_budget()
         match body:
             case Nonterminal(name=name, span=span):
-                known = name in self._productive
-                return Call(name, span, name in self._nullable) if known else None
+                is_productive = name in self._productive
+                return Call(name, span, name in self._nullable) if is_productive else None
             case Sequence(items=items):
                 return concatenation([self._piece(item) for item in items])
             case Choice(options=options):

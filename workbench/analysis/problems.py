@@ -62,7 +62,7 @@ def problems(
         grammar = Grammar.from_text(text, notation, start, limits=limits, **options)
     except WorkbenchError as error:
         return diagnose(error, text, notation, start, limits, **options).problems
-    return tuple(Problem.advised(one, grammar.source) for one in tree_advice(grammar))
+    return tuple(Problem.advised(advice, grammar.source) for advice in tree_advice(grammar))
 
 
 def diagnose(
@@ -76,7 +76,7 @@ def diagnose(
     """All problems of a text whose first error is known."""
     layout = LAYOUTS.get(notation)
     if isinstance(error, AdvisedBuildError):
-        notes = (Problem.advised(one, error.source) for one in error.notes)
+        notes = (Problem.advised(advice, error.source) for advice in error.notes)
         return Diagnosis((error,), (Problem.of(error), *notes))
     if layout is None or not isinstance(error, SourceError) or error.source.text != text:
         return Diagnosis((error,), (Problem.of(error),))
@@ -136,5 +136,5 @@ def _unused(recovered: Recovered, start: str) -> Iterator[Problem]:
         return
     first = start if start in recovered.names else next(iter(recovered.names))
     roots = [first, *recovered.words]
-    for one in unused_advice(tree, start, roots):
-        yield Problem.advised(one, tree.source)
+    for advice in unused_advice(tree, start, roots):
+        yield Problem.advised(advice, tree.source)

@@ -55,13 +55,13 @@ def character(ranges: Ranges, random: Random) -> str:
     check_time_budget()
     parts, weights = _kinds_of(ranges)
     part = random.choices(parts, weights)[0]
-    found = "\0"
+    letter = "\0"
     for _ in range(_MAX_DRAWS):
         low, high = random.choice(part)
-        found = chr(random.randint(low, high))
-        if unicodedata.category(found) not in _INVISIBLE:
+        letter = chr(random.randint(low, high))
+        if unicodedata.category(letter) not in _INVISIBLE:
             break
-    return found
+    return letter
 
 
 @lru_cache(maxsize=64)
@@ -128,9 +128,9 @@ class PathCounts:
 
     def _walk(self, length: int, random: Random) -> Iterator[str]:
         state = self._initial
-        for left in range(length, 0, -1):
-            edges, row = self._edges[state], self._counts[left - 1]
-            chosen = random.randrange(self._counts[left][state])
+        for remaining in range(length, 0, -1):
+            edges, row = self._edges[state], self._counts[remaining - 1]
+            chosen = random.randrange(self._counts[remaining][state])
             for ranges, target in edges:
                 chosen -= row.get(target, 0)
                 if chosen < 0:
@@ -198,8 +198,8 @@ class RandomWalk:
         while True:
             self._clock.check()
             idle += 1
-            left = most - len(text) - due
-            moves = [move for move in self._moves_from(state) if move.cost <= left]
+            remaining = most - len(text) - due
+            moves = [move for move in self._moves_from(state) if move.cost <= remaining]
             chance = (
                 (_RETURN_CHANCE if waiting else _STOP_CHANCE)
                 if moves and idle < _MAX_IDLE_STEPS
@@ -217,7 +217,7 @@ class RandomWalk:
                 due += graph.rest(move.target)
                 state = move.entry
             else:
-                text += self._read(move, random, left - graph.rest(move.target))
+                text += self._read(move, random, remaining - graph.rest(move.target))
                 state, idle = move.target, 0
 
     def _read(self, move: _Move, random: Random, room: int) -> bytes:
@@ -229,10 +229,10 @@ class RandomWalk:
         return read
 
     def _moves_from(self, state: State) -> list[_Move]:
-        known = self._moves.get(state)
-        if known is None:
-            known = self._moves[state] = self._find_moves(state)
-        return known
+        moves = self._moves.get(state)
+        if moves is None:
+            moves = self._moves[state] = self._find_moves(state)
+        return moves
 
     def _find_moves(self, state: State) -> list[_Move]:
         graph = self._graph
@@ -295,13 +295,13 @@ class _LazyDfaGraph:
         return self._machine.is_final(state)
 
     def rest(self, state: State) -> int:
-        known = self._rest.get(state)
-        if known is None:
+        distance = self._rest.get(state)
+        if distance is None:
             members = self._machine.subsets.sets[state]
             bits = np.unpackbits(members.view(np.uint8), bitorder="little")
             inside = np.flatnonzero(bits[: len(self._nearest)])
-            known = self._rest[state] = int(self._nearest[inside].min(initial=UNREACHABLE))
-        return known
+            distance = self._rest[state] = int(self._nearest[inside].min(initial=UNREACHABLE))
+        return distance
 
     def calls(self, state: State) -> list[tuple[State, State]]:
         return []
@@ -312,18 +312,18 @@ def _distances(machine: LazyDfa, clock: Clock) -> np.ndarray[tuple[int], np.dtyp
     flat, size = machine.nfa.flat, len(machine.nfa)
     readers = _sources(flat.first, flat.edges[:, 2])
     jumpers = _sources(flat.first_epsilon, flat.epsilons)
-    found = np.full(size, UNREACHABLE, np.int64)
+    distances = np.full(size, UNREACHABLE, np.int64)
     waiting = deque((state, 0) for state in np.flatnonzero(flat.finals).tolist())
     while waiting:
         clock.check()
         state, rest = waiting.popleft()
-        if rest >= found[state]:
+        if rest >= distances[state]:
             continue
-        found[state] = rest
+        distances[state] = rest
         # 0-1 breadth-first search: epsilon edges go to the front
         waiting.extendleft((owner, rest) for owner in jumpers(state))
         waiting.extend((owner, rest + 1) for owner in readers(state))
-    return found
+    return distances
 
 
 def _sources(
@@ -364,17 +364,17 @@ def samples(
     Cost: a few milliseconds; the walks take at most half of the seconds of the grammar's limits (a
           second, if it has the default ones), and the texts found until then are returned.
     """
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     # the samples found in time are returned
     with suppress(LimitError), time_budget(grammar.limits.seconds):
         draws = _draws(grammar, Random(seed), longest)
         for _ in range(_MAX_DRAWS_PER_TEXT * count):
-            if len(found) == count:
+            if len(texts) == count:
                 break
             text = next(draws, None)
-            if text is not None and text not in found and grammar.accepts(text):
-                found[text] = None
-    return tuple(found)
+            if text is not None and text not in texts and grammar.accepts(text):
+                texts[text] = None
+    return tuple(texts)
 
 
 def sampling_method(grammar: Grammar) -> str:
@@ -392,17 +392,17 @@ def near_misses(
 ) -> tuple[tuple[str, str], ...]:
     """Rejected texts that are one edit away from a sample, each with a description of the edit."""
     random = Random(seed)
-    found: dict[str, str] = {}
+    misses: dict[str, str] = {}
     with time_budget(grammar.limits.seconds):
         for text in samples(grammar, 3 * count, seed=seed, longest=longest):
-            if len(found) == count:
+            if len(misses) == count:
                 break
             for _ in range(_MAX_EDITS):
                 edited, what = _edited(text, random)
-                if edited not in found and not _accepts(grammar, edited):
-                    found[edited] = what
+                if edited not in misses and not _accepts(grammar, edited):
+                    misses[edited] = what
                     break
-    return tuple(found.items())
+    return tuple(misses.items())
 
 
 def _accepts(grammar: Grammar, text: str) -> bool:
@@ -469,13 +469,15 @@ def _machine(grammar: Grammar) -> Dfa | LazyDfa | Network:
 
 #: The edits of a text at a position: a description, and the function.
 _EDITS: tuple[tuple[str, Callable[[str, int], str]], ...] = (
-    ("left out {0!r}", lambda text, at: text[:at] + text[at + 1 :]),
-    ("doubled {0!r}", lambda text, at: text[: at + 1] + text[at:]),
+    ("left out {0!r}", lambda text, index: text[:index] + text[index + 1 :]),
+    ("doubled {0!r}", lambda text, index: text[: index + 1] + text[index:]),
     (
         "swapped {0!r} with what follows",
-        lambda text, at: text[:at] + text[at + 1 : at + 2] + text[at] + text[at + 2 :],
+        lambda text, index: (
+            text[:index] + text[index + 1 : index + 2] + text[index] + text[index + 2 :]
+        ),
     ),
-    ("ended before {0!r}", lambda text, at: text[:at]),
+    ("ended before {0!r}", lambda text, index: text[:index]),
 )
 
 
@@ -483,6 +485,6 @@ def _edited(text: str, random: Random) -> tuple[str, str]:
     """A text after one random edit, and the description of the edit."""
     if not text:
         return "?", "put in '?'"
-    at = random.randrange(len(text))
+    index = random.randrange(len(text))
     description, edit = random.choice(_EDITS)
-    return edit(text, at), description.format(text[at])
+    return edit(text, index), description.format(text[index])

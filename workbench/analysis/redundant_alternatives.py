@@ -6,6 +6,7 @@ of another one.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 from workbench.analysis.lint_checks import T
@@ -128,25 +129,25 @@ def _redundant_among(
 ) -> Iterator[Advice]:
     """The redundant ones of some alternatives."""
     first: dict[object, int] = {}
-    left: list[int] = []
-    for place, option in enumerate(options):
-        if (twin := first.setdefault(shape(option), place)) == place:
-            left.append(place)
+    remaining: list[int] = []
+    for number, option in enumerate(options):
+        if (twin := first.setdefault(shape(option), number)) == number:
+            remaining.append(number)
             continue
-        span, fix = _cut(options, place, text)
+        span, fix = _cut(options, number, text)
         yield Advice(
             f"duplicate alternative: {_written(options[twin], text)}",
             span, "duplicate_alternative", "delete one of them", fix,
         )  # fmt: skip
-    if len(left) > _MAX_COMPARED:
+    if len(remaining) > _MAX_COMPARED:
         return
-    machines = {place: machine for place in left if (machine := machine_of(options[place]))}
+    machines = {number: machine for number in remaining if (machine := machine_of(options[number]))}
     out: set[int] = set()
-    for place, machine in reversed(machines.items()):
+    for number, machine in reversed(machines.items()):
         for other, larger in machines.items():
-            if other != place and other not in out and is_included(machine, larger):
-                out.add(place)
-                span, fix = _cut(options, place, text)
+            if other != number and other not in out and is_included(machine, larger):
+                out.add(number)
+                span, fix = _cut(options, number, text)
                 yield Advice(
                     f"redundant alternative: {_written(options[other], text)} "
                     "matches all its texts",
@@ -159,42 +160,43 @@ def is_included(smaller: Dfa, larger: Dfa) -> bool:
     """Whether one machine's language is included in the other's; False if that takes too long."""
     _, pairs = joint_classes(smaller, larger)
     start = (smaller.initial, larger.initial)
-    seen, waiting = {start}, [start]
-    for one, other in waiting:  # extended in the loop
-        if smaller.finals[one] and (other == DEAD or not larger.finals[other]):
+    seen, waiting = {start}, deque([start])
+    while waiting:
+        state, other = waiting.popleft()
+        if smaller.finals[state] and (other == DEAD or not larger.finals[other]):
             return False
-        if len(waiting) > _MAX_PAIRS:
+        if len(seen) > _MAX_PAIRS:
             return False
         check_time_budget()
-        for here, there in pairs:
-            step = int(smaller.table[one, here])
+        for column, other_column in pairs:
+            step = int(smaller.table[state, column])
             if step == DEAD:
                 continue
-            place = (step, DEAD if other == DEAD else int(larger.table[other, there]))
-            if place not in seen:
-                seen.add(place)
-                waiting.append(place)
+            pair = (step, DEAD if other == DEAD else int(larger.table[other, other_column]))
+            if pair not in seen:
+                seen.add(pair)
+                waiting.append(pair)
     return True
 
 
-def _cut(options: Sequence[_Node], place: int, text: str) -> tuple[Span, str | None]:
+def _cut(options: Sequence[_Node], number: int, text: str) -> tuple[Span, str | None]:
     """An option's span with one of its bars, and the fix that deletes it, if that is safe."""
-    span = options[place].span
-    if place and text[options[place - 1].span.end : span.start].strip() == "|":
-        return Span(options[place - 1].span.end, span.end), ""
-    if place + 1 < len(options) and text[span.end : options[place + 1].span.start].strip() == "|":
-        return Span(span.start, options[place + 1].span.start), ""
+    span = options[number].span
+    if number and text[options[number - 1].span.end : span.start].strip() == "|":
+        return Span(options[number - 1].span.end, span.end), ""
+    if number + 1 < len(options) and text[span.end : options[number + 1].span.start].strip() == "|":
+        return Span(span.start, options[number + 1].span.start), ""
     return span, None
 
 
 def _written(node: _Node, text: str) -> str:
-    found = text[node.span.start : node.span.end]
-    return found if len(found) <= 40 else found[:39] + "…"
+    written = text[node.span.start : node.span.end]
+    return written if len(written) <= 40 else written[:39] + "…"
 
 
-def in_time(found: Iterator[T]) -> Iterator[T]:
+def in_time(items: Iterator[T]) -> Iterator[T]:
     """What is found before a limit is reached."""
     try:
-        yield from found
+        yield from items
     except LimitError:
         return

@@ -242,7 +242,7 @@ class _NetworkTracer:
         self, path: TokenPath, before: list[Configuration], after: list[Configuration]
     ) -> _NetworkStep:
         state, returns = path.before
-        rules = tuple(self._box(at)["rule"] for at in (*returns, state))
+        rules = tuple(self._box(box_state)["rule"] for box_state in (*returns, state))
         stacks = [self._stack(path.before, before)]
         if len(path.passed) > 1:
             stacks.append({**self._stack(path.after, after), "kept": path.kept})
@@ -265,17 +265,17 @@ class _NetworkTracer:
 
     def _boxes(self, configuration: Configuration) -> list[dict[str, str]]:
         state, returns = configuration
-        return [self._box(at) for at in (*returns, state)[-_MAX_BOXES:]]
+        return [self._box(box_state) for box_state in (*returns, state)[-_MAX_BOXES:]]
 
-    def _box(self, at: State) -> dict[str, str]:
-        known = self._known_boxes.get(at)
-        if known is None:
-            known = self._known_boxes[at] = {
-                "rule": self._network.names[int(self._network.owner[at])],
-                "state": str(at),
-                "number": _number(self._numbers, str(at)),
+    def _box(self, state: State) -> dict[str, str]:
+        box = self._known_boxes.get(state)
+        if box is None:
+            box = self._known_boxes[state] = {
+                "rule": self._network.names[int(self._network.owner[state])],
+                "state": str(state),
+                "number": _number(self._numbers, str(state)),
             }
-        return known
+        return box
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,40 +304,42 @@ def token_paths(
     network: Network,
     configurations: Iterable[Configuration],
     token: bytes,
-    known: _Steps | None = None,
+    known_steps: _Steps | None = None,
 ) -> list[TokenPath]:
     """A path for each configuration a token leads to; empty if there are too many.
 
-    ``known``  the steps that earlier calls for the network computed; extended by new ones.
+    ``known_steps``  the steps that earlier calls for the network computed; extended by new ones.
 
     Cost: the configurations visited, at most ``_MAX_CONFIGURATIONS`` a byte.
     """
-    steps = {} if known is None else known
-    here: dict[Configuration, _Trail] = {
+    steps = {} if known_steps is None else known_steps
+    trails: dict[Configuration, _Trail] = {
         each: (each, len(each[1]), (str(each[0]),)) for each in configurations
     }
     for position, byte in enumerate(token):
         inside = is_inside_edge(token, position)
         there: dict[Configuration, _Trail] = {}
-        for at, (begun, kept, passed) in here.items():
-            key = at, byte, inside
+        for configuration, (begun, kept, passed) in trails.items():
+            key = configuration, byte, inside
             if key not in steps:
                 try:
-                    steps[key] = tuple(_read_byte(network, at, byte, inside=inside))
+                    steps[key] = tuple(_read_byte(network, configuration, byte, inside=inside))
                 except LimitError:
                     return []
             for end, low, more in steps[key]:
                 there.setdefault(end, (begun, min(kept, low), (*passed, *more)))
         if len(there) > _MAX_CONFIGURATIONS:
             return []
-        here = there
-    return [TokenPath(begun, end, kept, passed) for end, (begun, kept, passed) in here.items()]
+        trails = there
+    return [TokenPath(begun, end, kept, passed) for end, (begun, kept, passed) in trails.items()]
 
 
-def _read_byte(network: Network, at: Configuration, byte: int, *, inside: bool) -> Iterator[_Step]:
+def _read_byte(
+    network: Network, configuration: Configuration, byte: int, *, inside: bool
+) -> Iterator[_Step]:
     """Every configuration a byte leads to, with what is passed."""
     column = network.classes[byte]
-    for inner, stack, calls in _after_calls(network, *at):
+    for inner, stack, calls in _after_calls(network, *configuration):
         target = int(network.table[inner, column])
         if target == DEAD:
             continue
@@ -364,9 +366,11 @@ def _after_calls(
             waiting.append((first, above, (*passed, f"call-{rule}-{back}", str(first))))
 
 
-def _after_returns(network: Network, at: Configuration, passed: tuple[str, ...]) -> Iterator[_Step]:
+def _after_returns(
+    network: Network, configuration: Configuration, passed: tuple[str, ...]
+) -> Iterator[_Step]:
     """The configuration after a byte, and every one it returns to without reading more."""
-    (state, stack) = at
+    (state, stack) = configuration
     low = len(stack)
     while True:
         if network.stars[state]:
@@ -382,9 +386,9 @@ def _after_returns(network: Network, at: Configuration, passed: tuple[str, ...])
         passed = (*passed, f"call-{rule}-{back}", str(back))
 
 
-def _empty_path(at: Configuration) -> TokenPath:
+def _empty_path(configuration: Configuration) -> TokenPath:
     """The path of the end token, or of a token that cannot be read completely."""
-    return TokenPath(at, at, len(at[1]), (str(at[0]),))
+    return TokenPath(configuration, configuration, len(configuration[1]), (str(configuration[0]),))
 
 
 def _by_depth(path: TokenPath) -> tuple[int, Configuration]:
@@ -467,8 +471,8 @@ def token_cycle(grammar: Grammar, path: Mapping[str, Moments]) -> int | None:
     # the two ends are enough: a path that leaves a component and returns would be part of it
     ends = (moments[0], moments[-1])
     shared = [{cycle_of.get(state) for state in moment} for moment in ends]
-    found = set.intersection(*shared) - {None}
-    return min((name for name in found if name is not None), default=None)
+    cycles = set.intersection(*shared) - {None}
+    return min((name for name in cycles if name is not None), default=None)
 
 
 def _cycles(grammar: Grammar, kind: str) -> dict[str, int]:

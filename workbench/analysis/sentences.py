@@ -28,15 +28,15 @@ class Wording:
         return f"Wording({shorten(self.sentence, 60)!r})"
 
     def __str__(self) -> str:
-        return "\n".join(f"{'  ' * depth}{one.sentence}" for depth, one in self.walk())
+        return "\n".join(f"{'  ' * depth}{wording.sentence}" for depth, wording in self.walk())
 
     def walk(self) -> Iterator[tuple[int, Wording]]:
         """Every part with its depth, a part before its parts."""
         stack = [(0, self)]
         while stack:
-            depth, one = stack.pop()
-            yield depth, one
-            stack.extend((depth + 1, child) for child in reversed(one.children))
+            depth, wording = stack.pop()
+            yield depth, wording
+            stack.extend((depth + 1, child) for child in reversed(wording.children))
 
 
 def led(lead: str, span: Span, inner: Wording) -> Wording:
@@ -70,22 +70,22 @@ def spelled(text: str) -> str:
 
 def in_order(span: Span, parts: Iterable[Wording]) -> Wording:
     """Parts one after the other."""
-    found = tuple(parts)
-    if not found:
+    wordings = tuple(parts)
+    if not wordings:
         return Wording(span, "nothing")
-    if len(found) == 1:
-        return replace(found[0], span=span)
-    first, *others = found
-    then = (replace(one, sentence=f"then {one.sentence}") for one in others)
+    if len(wordings) == 1:
+        return replace(wordings[0], span=span)
+    first, *others = wordings
+    then = (replace(wording, sentence=f"then {wording.sentence}") for wording in others)
     return Wording(span, "in this order", (first, *then))
 
 
 def one_of(span: Span, options: Iterable[Wording]) -> Wording:
     """One of several parts."""
-    found = tuple(options)
-    first, *others = found
-    either = (replace(one, sentence=f"or {one.sentence}") for one in others)
-    return Wording(span, f"one of these {len(found)}", (first, *either))
+    wordings = tuple(options)
+    first, *others = wordings
+    either = (replace(wording, sentence=f"or {wording.sentence}") for wording in others)
+    return Wording(span, f"one of these {len(wordings)}", (first, *either))
 
 
 def times(low: int, high: int | None) -> str:

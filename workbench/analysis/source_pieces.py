@@ -144,15 +144,15 @@ class ExceptMatcher:
 
     def step(self, state: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(state, tuple)
-        suffix, left = state
-        if left == 0:
+        suffix, bytes_left = state
+        if bytes_left == 0:
             return None
         tail = (suffix or b"") + bytes((byte,))
         if tail.endswith(self._strings):
             return None
         while tail not in self._prefixes:
             tail = tail[1:]
-        return tail, None if left is None else left - 1
+        return tail, None if bytes_left is None else bytes_left - 1
 
     def is_final(self, state: MatcherState) -> bool:
         assert isinstance(state, tuple)
@@ -209,14 +209,14 @@ class NfaMatcher:
 
     def _closure(self, states: list[int]) -> frozenset[int]:
         """The co-accessible states in the epsilon closure of some states."""
-        found = {state for state in states if self._alive[state]}
-        waiting = list(found)
+        reached = {state for state in states if self._alive[state]}
+        waiting = list(reached)
         while waiting:
             for target in self._epsilons[waiting.pop()]:
-                if target not in found and self._alive[target]:
-                    found.add(target)
+                if target not in reached and self._alive[target]:
+                    reached.add(target)
                     waiting.append(target)
-        return frozenset(found)
+        return frozenset(reached)
 
     def step(self, state: MatcherState, byte: int) -> MatcherState | None:
         assert isinstance(state, frozenset)
@@ -238,8 +238,8 @@ class NfaMatcher:
 
     def boundaries(self) -> Iterable[int]:
         lows, highs = self._nfa.flat.edges[:, 0], self._nfa.flat.edges[:, 1]
-        found: list[int] = np.union1d(lows, highs + 1).tolist()
-        return found
+        bounds: list[int] = np.union1d(lows, highs + 1).tolist()
+        return bounds
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -194,11 +194,11 @@ def _properties(members: Mapping[str, Node]) -> Iterator[Wording]:
     names = required.json_value() if required is not None else []
     needed = [str(name) for name in names] if isinstance(names, list) else []
     properties = members.get("properties")
-    known = (properties.members or {}) if properties is not None else {}
-    for name, node in known.items():
+    described = (properties.members or {}) if properties is not None else {}
+    for name, node in described.items():
         need = "required" if name in needed else "optional"
         yield led(f"{quoted(name)}, {need}", Span(node.name_start, node.end), _schema(node))
-    others = [quoted(name) for name in needed if name not in known]
+    others = [quoted(name) for name in needed if name not in described]
     if others and required is not None:
         sentence = f"{listed(others, 'and')}, required: any value"
         yield Wording(Span(required.name_start, required.end), sentence)
@@ -225,10 +225,10 @@ def _value(value: object) -> str:
 
 
 def _values(values: object) -> str:
-    found = [_value(one) for one in values] if isinstance(values, list) else [_value(values)]
-    if len(found) > _MAX_VALUES:
-        found = [*found[:_MAX_VALUES], f"{len(found) - _MAX_VALUES:,} more values"]
-    return listed(found)
+    texts = [_value(value) for value in values] if isinstance(values, list) else [_value(values)]
+    if len(texts) > _MAX_VALUES:
+        texts = [*texts[:_MAX_VALUES], f"{len(texts) - _MAX_VALUES:,} more values"]
+    return listed(texts)
 
 
 _SCALARS = {
@@ -253,23 +253,23 @@ def of_dataclasses(source: Source) -> Wording:
     """
     types = read_types(source)
     root = types.definitions[types.root]
-    others = (one for name, one in types.definitions.items() if name != types.root)
+    others = (definition for name, definition in types.definitions.items() if name != types.root)
     whole = Span(0, len(source.text))
-    found = tuple(map(_definition, (root, *others)))
-    return Wording(whole, f"an instance of {types.root}", found)
+    wordings = tuple(map(_definition, (root, *others)))
+    return Wording(whole, f"an instance of {types.root}", wordings)
 
 
-def _definition(one: Definition) -> Wording:
-    if isinstance(one, Enumeration):
-        names = [name for name, _ in one.members]
-        return Wording(one.span, f"{one.name} is one of its members {listed(names)}")
-    if not one.fields:
-        return Wording(one.span, f"{one.name} has no fields")
-    fields = tuple(map(_field, one.fields))
-    span = one.span
+def _definition(definition: Definition) -> Wording:
+    if isinstance(definition, Enumeration):
+        names = [name for name, _ in definition.members]
+        return Wording(definition.span, f"{definition.name} is one of its members {listed(names)}")
+    if not definition.fields:
+        return Wording(definition.span, f"{definition.name} has no fields")
+    fields = tuple(map(_field, definition.fields))
+    span = definition.span
     for field in fields:
         span = span.to(field.span)
-    return Wording(span, f"{one.name} has these fields", fields)
+    return Wording(span, f"{definition.name} has these fields", fields)
 
 
 def _field(field: Field) -> Wording:
@@ -286,8 +286,8 @@ def _type(type_: Type) -> str:
             return _SCALARS[scalar]
         case OneOf(values=values):
             names = [
-                f"{one.owner}.{one.name}" if isinstance(one, Member) else repr(one)
-                for one in values
+                f"{value.owner}.{value.name}" if isinstance(value, Member) else repr(value)
+                for value in values
             ]
             return listed(names) if len(names) == 1 else f"one of {listed(names)}"
         case Union(options=options):

@@ -64,21 +64,21 @@ class Plan:
             }
         )
         versions = [(engine.name, engine.version(tuple(self.folders))) for engine in self.engines]
-        found: dict[str, Task] = {}
-        for one in self.named:
-            constraint = asdict(one) | {"notation": str(one.notation)}
+        tasks: dict[str, Task] = {}
+        for entry in self.named:
+            constraint = asdict(entry) | {"notation": str(entry.notation)}
             digest = hashlib.sha256(json.dumps(constraint).encode()).hexdigest()[:8]
-            name = one.name.encode("utf-8", "backslashreplace").decode()
+            name = entry.name.encode("utf-8", "backslashreplace").decode()
             for engine, version in versions:
                 key = f"{name} ({digest}) · {engine} {version}"
                 about = {"engine": engine, "version": version}
-                found[key] = Task(key, shard, {**about, "constraint": constraint, "digest": digest})
-        return [*found.values()]
+                tasks[key] = Task(key, shard, {**about, "constraint": constraint, "digest": digest})
+        return [*tasks.values()]
 
-    def auditor(self, one: Unread) -> Auditor:
+    def auditor(self, entry: Unread) -> Auditor:
         """The exact side of a constraint. Raises: WorkbenchError."""
         vocabulary = first_tokens(self.vocabulary, self.tokens)
-        return Auditor(one.subject(), vocabulary, self.settings)
+        return Auditor(entry.subject(), vocabulary, self.settings)
 
 
 class Loaded:
@@ -152,15 +152,19 @@ def row_of(audit: Audit) -> Result:
 def audit_of(row: Record) -> Audit:
     """The audit of a row."""
     texts = {name: json.loads(row[name]) for name in ("findings", "policies")}
-    known = {one.name: row[one.name] for one in fields(Audit) if one.name in row}
+    values = {field.name: row[field.name] for field in fields(Audit) if field.name in row}
     return Audit.of_record(
-        {**known, **texts, "status": row["ended"], "seconds": row.get("engine_seconds", 0.0)}
+        {**values, **texts, "status": row["ended"], "seconds": row.get("engine_seconds", 0.0)}
     )
 
 
 def audits_of(outcomes: Sequence[Outcome]) -> list[Audit]:
     """The audits among outcomes."""
-    return [audit_of(one.record | one.measured) for one in outcomes if one.status == "done"]
+    return [
+        audit_of(outcome.record | outcome.measured)
+        for outcome in outcomes
+        if outcome.status == "done"
+    ]
 
 
 def read_audits(path: Path) -> tuple[str, list[Audit]]:
@@ -174,7 +178,7 @@ def read_audits(path: Path) -> tuple[str, list[Audit]]:
 
 def command_of(settings: Record, audits: Sequence[Audit]) -> str:
     """The command of audits with these settings; those that are None or empty are left out."""
-    options = {"engines": ",".join(dict.fromkeys(one.engine for one in audits))} | {
+    options = {"engines": ",".join(dict.fromkeys(audit.engine for audit in audits))} | {
         name: value for name, value in settings.items() if name not in ("work", "files")
     }
     words = ["workbench", "audit", *settings["files"]]

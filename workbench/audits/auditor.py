@@ -97,7 +97,9 @@ class Auditor:
                 return replace(about, status=status, reason=refusal, seconds=_since(began))
             comparison = _Comparison(self, answers, time.monotonic() + self.settings.seconds)
             comparison.run()
-            found = tuple(self._reproduced(engine, answers, one) for one in comparison.findings)
+            findings = tuple(
+                self._reproduced(engine, answers, finding) for finding in comparison.findings
+            )
         except EngineLostError as lost:
             return replace(
                 about, status=Status(lost.status), reason=lost.reason, seconds=_since(began)
@@ -109,8 +111,8 @@ class Auditor:
             mutants=comparison.mutants,
             masks=comparison.masks,
             different=comparison.different,
-            findings=found,
-            policies=tuple(Policy(*one) for one in sorted(comparison.policies.items())),
+            findings=findings,
+            policies=tuple(Policy(*policy) for policy in sorted(comparison.policies.items())),
             cut=comparison.cut,
             seconds=_since(began),
         )
@@ -120,10 +122,10 @@ class Auditor:
             return finding
         ends = time.monotonic() + self.settings.shorten_seconds
         try:
-            made = reproduction(self.subject.grammar, engine, answers, finding, ends)
+            result = reproduction(self.subject.grammar, engine, answers, finding, ends)
         except (WorkbenchError, EngineLostError):
             return finding
-        return replace(finding, reproduction=made)
+        return replace(finding, reproduction=result)
 
     def exact_walk(self, tokens: Sequence[TokenId]) -> Walk:
         """The exact masks along tokens, up to the first one that is refused."""
@@ -154,14 +156,16 @@ class Auditor:
     def place(self, so_far: bytes, token: bytes | None, text: str) -> tuple[str, str]:
         """Why the exact mask allows or forbids a token of a text, and where it is written."""
         grammar = self.subject.grammar
-        said = explain(grammar, so_far, token)
-        if not said.allowed:
-            return said.reason, _place_of(grammar, [piece.span for piece in said.places])
-        here = explain(grammar, so_far, None)
+        explanation = explain(grammar, so_far, token)
+        if not explanation.allowed:
+            return explanation.reason, _place_of(
+                grammar, [piece.span for piece in explanation.places]
+            )
+        ending = explain(grammar, so_far, None)
         first = text.encode()[len(so_far) :].decode("utf-8", "replace")[:1]
         reads = [
             piece.span
-            for piece in here.places
+            for piece in ending.places
             if first and any(low <= ord(first) <= high for low, high in piece.reads)
         ]
         why = "the text may end here" if token is None else f"a valid text needs {first!r} here"
@@ -204,17 +208,17 @@ def audit(
         settings,
     )
     with ExitStack() as stack:
-        found = []
+        audits = []
         for engine in chosen:
             process = EngineProcess(engine, (vocabulary, tokens), folders)
             stack.enter_context(closing(process))
-            found.append(auditor.audit(engine, engine.version(folders), process))
-        return tuple(found)
+            audits.append(auditor.audit(engine, engine.version(folders), process))
+        return tuple(audits)
 
 
 def engine_folders(sites: Sequence[Path] = ()) -> tuple[str, ...]:
     """The folders of packages where engines are searched, besides this Python's."""
-    named = [str(one.resolve()) for one in sites]
+    named = [str(site.resolve()) for site in sites]
     return (*named, *filter(None, os.environ.get(SITES, "").split(os.pathsep)))
 
 
@@ -244,7 +248,9 @@ def _line_and_column(source: Source, position: int) -> tuple[int, int]:
 
 def _child_at(node: Node, start: int, end: int) -> Node | None:
     children = (node.members or {}).values() if node.members is not None else node.items or ()
-    return next((one for one in children if one.name_start <= start and end <= one.end), None)
+    return next(
+        (child for child in children if child.name_start <= start and end <= child.end), None
+    )
 
 
 class _Comparison:
@@ -281,7 +287,7 @@ class _Comparison:
                     self.skipped += 1
 
     def _has(self, kind: Kind) -> bool:
-        return any(one.kind is kind for one in self.findings)
+        return any(finding.kind is kind for finding in self.findings)
 
     # -- valid texts ------------------------------------------------------------------------------
 
@@ -383,8 +389,8 @@ class _Comparison:
             self.policies.setdefault(opinion.policy, text)
         if opinion.kind is None or self._has(opinion.kind):
             return
-        why, place = self._auditor.place(so_far, token, text)
-        if opinion.kind is Kind.OVER and self._auditor.has_format(place):
+        why, location = self._auditor.place(so_far, token, text)
+        if opinion.kind is Kind.OVER and self._auditor.has_format(location):
             # the validator checks few formats, and the drafts leave the details open
             self.policies.setdefault("narrower by policy: format", text)
             return
@@ -396,7 +402,7 @@ class _Comparison:
                 token=None if token is None else _shown(token),
                 text=text,
                 why=why,
-                place=opinion.place or place,
+                place=opinion.place or location,
                 evidence=opinion.evidence,
             )
         )

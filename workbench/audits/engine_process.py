@@ -136,9 +136,9 @@ class LocalEngine:
 
     def completed(self, tokens: Sequence[int], seed: int) -> list[int] | None:
         for number in range(_MAX_TRIES):
-            found = self._finished(tokens, Random(f"{seed} {number}"), shuffled=number > 0)
-            if found is not None:
-                return found
+            completion = self._finished(tokens, Random(f"{seed} {number}"), shuffled=number > 0)
+            if completion is not None:
+                return completion
         return None
 
     def _finished(
@@ -211,26 +211,26 @@ class EngineProcess:
         self._process = AnsweringProcess(__name__, arguments, patience)
 
     def compile(self, case: Case) -> str | None:
-        found: str | None = self._ask("compile", case=asdict(case))
-        return found
+        reason: str | None = self._ask("compile", case=asdict(case))
+        return reason
 
     def walk(self, tokens: Sequence[int]) -> Walk:
-        found = self._ask("walk", tokens=[*tokens])
-        packed = np.frombuffer(base64.b64decode(found["masks"]), np.uint8)
-        rows = packed.reshape(found["taken"] + 1, -1)
-        masks = np.unpackbits(rows, axis=1, bitorder="little")[:, : found["size"]]
-        return Walk(masks.astype(np.bool_), found["taken"])
+        answer = self._ask("walk", tokens=[*tokens])
+        packed = np.frombuffer(base64.b64decode(answer["masks"]), np.uint8)
+        rows = packed.reshape(answer["taken"] + 1, -1)
+        masks = np.unpackbits(rows, axis=1, bitorder="little")[:, : answer["size"]]
+        return Walk(masks.astype(np.bool_), answer["taken"])
 
     def accepts(self, texts: Sequence[str]) -> list[bool]:
-        found: list[bool] = self._ask("accepts", texts=[*texts])
-        return found
+        accepted: list[bool] = self._ask("accepts", texts=[*texts])
+        return accepted
 
     def refused_at(self, text: str) -> int:
         return int(self._ask("refused_at", text=text))
 
     def completed(self, tokens: Sequence[int], seed: int) -> list[int] | None:
-        found: list[int] | None = self._ask("completed", tokens=[*tokens], seed=seed)
-        return found
+        completion: list[int] | None = self._ask("completed", tokens=[*tokens], seed=seed)
+        return completion
 
     def output(self, program: str) -> str:
         return str(self._ask("output", program=program))

@@ -57,8 +57,8 @@ class AuditedEngine:
     def version(self, folders: tuple[str, ...] = ()) -> str:
         """The installed version, also in further folders; empty if it is not installed."""
         paths = [*sys.path, *folders]
-        found = next(iter(Distribution.discover(name=self.distribution, path=paths)), None)
-        return found.version if found else ""
+        distribution = next(iter(Distribution.discover(name=self.distribution, path=paths)), None)
+        return distribution.version if distribution else ""
 
 
 def adapter(path: str) -> type[Peer]:
@@ -111,8 +111,8 @@ allowed = wanted in guide.get_tokens()
 _NO_FORCING = '%llguidance {"no_forcing": true}\\n'
 
 AUDITED: dict[str, AuditedEngine] = {
-    one.name: one
-    for one in (
+    engine.name: engine
+    for engine in (
         AuditedEngine(
             "xgrammar",
             "xgrammar",
@@ -154,18 +154,18 @@ def engines_named(names: str, folders: tuple[str, ...] = ()) -> list[AuditedEngi
 
     Raises: WorkbenchError for an unknown name, an engine that is not installed, or none at all.
     """
-    known = ", ".join(AUDITED)
+    choices = ", ".join(AUDITED)
     if names == "installed":
-        found = [one for one in AUDITED.values() if one.version(folders)]
-        if not found:
+        engines = [engine for engine in AUDITED.values() if engine.version(folders)]
+        if not engines:
             raise WorkbenchError(
-                "none of the engines is installed", f"pip install one of {known}, or name --site"
+                "none of the engines is installed", f"pip install one of {choices}, or name --site"
             )
-        return found
+        return engines
     chosen = []
     for name in dict.fromkeys(names.split(",")):
         if name not in AUDITED:
-            raise WorkbenchError(f"there is no engine {name!r} to audit", f"choose from {known}")
+            raise WorkbenchError(f"there is no engine {name!r} to audit", f"choose from {choices}")
         if not AUDITED[name].version(folders):
             hint = f"pip install {AUDITED[name].distribution}, or name its folder with --site"
             raise WorkbenchError(f"{name} is not installed", hint)
@@ -209,7 +209,7 @@ def program(
     else:
         kind, text = "grammar", (case.ebnf if engine.name == "xgrammar" else lark_of(case)) or ""
     whole = [*so_far, token] if token is not None else so_far
-    further = sorted({one for one in whole if len(one) > 1})
+    further = sorted({token for token in whole if len(token) > 1})
     if further:
         before = f"SO_FAR = {so_far!r}\n"
     else:

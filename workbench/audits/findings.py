@@ -127,12 +127,12 @@ class Audit:
 
     def found(self, kind: Kind) -> Finding | None:
         """The finding of a kind."""
-        return next((one for one in self.findings if one.kind is kind), None)
+        return next((finding for finding in self.findings if finding.kind is kind), None)
 
     @property
     def claims(self) -> tuple[Finding, ...]:
         """The findings about the engine."""
-        return tuple(one for one in self.findings if one.kind is not Kind.OURS)
+        return tuple(finding for finding in self.findings if finding.kind is not Kind.OURS)
 
     def as_record(self) -> dict[str, Any]:
         """The audit as JSON values."""
@@ -142,13 +142,13 @@ class Audit:
     def of_record(record: dict[str, Any]) -> Audit:
         """The audit of a record."""
         findings = []
-        for one in record["findings"]:
-            made = one["reproduction"]
-            kinds = {"kind": Kind(one["kind"]), "level": Level(one["level"])}
-            shown = {"reproduction": Reproduction(**made) if made else None}
-            findings.append(Finding(**{**one, **kinds, **shown}))
+        for finding in record["findings"]:
+            reproduction = finding["reproduction"]
+            kinds = {"kind": Kind(finding["kind"]), "level": Level(finding["level"])}
+            shown = {"reproduction": Reproduction(**reproduction) if reproduction else None}
+            findings.append(Finding(**{**finding, **kinds, **shown}))
         ended = {
             "status": Status(record["status"]),
-            "policies": tuple(Policy(**one) for one in record["policies"]),
+            "policies": tuple(Policy(**policy) for policy in record["policies"]),
         }
         return Audit(**{**record, **ended, "findings": tuple(findings)})

@@ -65,7 +65,7 @@ def _ordered(root: Json, schemas: list[Json], value: Json, *, undeclared: bool =
         return {n: ordered(list(_of_property(applicable, n)), value[n]) for n in names}
     if isinstance(value, list):
         return [
-            ordered(list(_of_item(applicable, place)), item) for place, item in enumerate(value)
+            ordered(list(_of_item(applicable, index)), item) for index, item in enumerate(value)
         ]
     return value
 
@@ -108,20 +108,20 @@ def _beside(root: Json, schema: dict[str, Json]) -> Iterator[Json]:
 
 def _of_property(applicable: list[dict[str, Json]], name: str) -> Iterator[Json]:
     for schema in applicable:
-        own = _mapping(schema, "properties")
+        properties = _mapping(schema, "properties")
         fitting = [s for p, s in _mapping(schema, "patternProperties").items() if _found(p, name)]
-        if name in own:
-            fitting.insert(0, own[name])
+        if name in properties:
+            fitting.insert(0, properties[name])
         yield from fitting or [schema.get("additionalProperties")]
         yield schema.get("unevaluatedProperties")
 
 
-def _of_item(applicable: list[dict[str, Json]], place: int) -> Iterator[Json]:
+def _of_item(applicable: list[dict[str, Json]], index: int) -> Iterator[Json]:
     for schema in applicable:
         items = schema.get("items")
         first = items if isinstance(items, list) else schema.get("prefixItems")
-        if isinstance(first, list) and place < len(first):
-            yield first[place]
+        if isinstance(first, list) and index < len(first):
+            yield first[index]
         else:
             yield schema.get("additionalItems") if isinstance(items, list) else items
         yield schema.get("unevaluatedItems")
@@ -144,16 +144,16 @@ def _resolved(root: Json, reference: Json) -> Json:
     """The target of a local reference; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None
-    here = root
+    target = root
     for part in reference[1:].split("/")[1:]:
         name = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(here, list) and name.isdigit() and int(name) < len(here):
-            here = here[int(name)]
-        elif isinstance(here, dict) and name in here:
-            here = here[name]
+        if isinstance(target, list) and name.isdigit() and int(name) < len(target):
+            target = target[int(name)]
+        elif isinstance(target, dict) and name in target:
+            target = target[name]
         else:
             return None
-    return here
+    return target
 
 
 def rows_of(file: Path, only: str) -> Iterator[dict[str, Any]]:

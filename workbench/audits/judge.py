@@ -114,10 +114,10 @@ def json_value(text: str) -> Json:
     """
 
     def members(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
+        mapping = dict(pairs)
+        if len(mapping) < len(pairs):
             raise DuplicateNameError("a name is repeated")
-        return found
+        return mapping
 
     def never(constant: str) -> Json:
         raise ValueError(f"{constant} is no JSON")
@@ -191,16 +191,18 @@ def _in_other_orders(schema: Json, value: Json) -> list[str]:
 
 def _listed(schema: Json, keyword: str) -> list[str]:
     """The names in the values of a keyword anywhere in a schema, in the order of the text."""
-    found: dict[str, None] = {}
+    unique: dict[str, None] = {}
     if isinstance(schema, list):
         schema = dict(enumerate(schema))
     for name, inner in schema.items() if isinstance(schema, dict) else ():
         if name == keyword:
             items = inner if isinstance(inner, list) else [inner]
             names = (each if isinstance(each, dict) else [each] for each in items)
-            found |= dict.fromkeys(one for each in names for one in each if isinstance(one, str))
-        found |= dict.fromkeys(_listed(inner, keyword))
-    return list(found)
+            unique |= dict.fromkeys(
+                inner_name for each in names for inner_name in each if isinstance(inner_name, str)
+            )
+        unique |= dict.fromkeys(_listed(inner, keyword))
+    return list(unique)
 
 
 def _sorted_by(names: list[str], value: Json) -> Json:
@@ -277,19 +279,19 @@ def with_implied_types(schema: Json) -> Json:
         return [with_implied_types(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    found: dict[str, Json] = {}
+    result: dict[str, Json] = {}
     for keyword, value in schema.items():
         if keyword in _DATA:
-            found[keyword] = value
+            result[keyword] = value
         elif keyword in _BY_NAME and isinstance(value, dict):
-            found[keyword] = {name: with_implied_types(each) for name, each in value.items()}
+            result[keyword] = {name: with_implied_types(each) for name, each in value.items()}
         else:
-            found[keyword] = with_implied_types(value)
-    if not found.keys() & {"type", "enum", "const", "$ref", "anyOf", "oneOf"}:
-        implied = next((kind for keyword, kind in _TYPE_OF.items() if keyword in found), None)
+            result[keyword] = with_implied_types(value)
+    if not result.keys() & {"type", "enum", "const", "$ref", "anyOf", "oneOf"}:
+        implied = next((kind for keyword, kind in _TYPE_OF.items() if keyword in result), None)
         if implied is not None:
-            found["type"] = implied
-    return found
+            result["type"] = implied
+    return result
 
 
 _STRING = re.compile(r'("(?:[^"\\]|\\.)*")', re.S)

@@ -31,21 +31,21 @@ def _counts(audits: Sequence[Audit], style: Style = "text") -> str:
         ("", "constraints", "refused", "other ends", "audited", "over", "under", "by policy",
          "no difference"),
     ]  # fmt: skip
-    for engine, own in by_engine(audits).items():
-        ends = Counter(one.status for one in own)
-        audited = [one for one in own if one.status is Status.AUDITED]
+    for engine, engine_audits in by_engine(audits).items():
+        ends = Counter(audit.status for audit in engine_audits)
+        audited = [audit for audit in engine_audits if audit.status is Status.AUDITED]
         other = sum(ends[status] for status in _ENDS) - ends[Status.REFUSED]
         rows.append(
             (
                 engine,
-                str(len(own)),
+                str(len(engine_audits)),
                 str(ends[Status.REFUSED]),
                 str(other),
                 str(len(audited)),
-                str(sum(one.found(Kind.OVER) is not None for one in audited)),
-                str(sum(one.found(Kind.UNDER) is not None for one in audited)),
-                str(sum(bool(one.policies) and not one.claims for one in audited)),
-                str(sum(not one.claims and not one.policies for one in audited)),
+                str(sum(audit.found(Kind.OVER) is not None for audit in audited)),
+                str(sum(audit.found(Kind.UNDER) is not None for audit in audited)),
+                str(sum(bool(audit.policies) and not audit.claims for audit in audited)),
+                str(sum(not audit.claims and not audit.policies for audit in audited)),
             )
         )
     return format_table(rows, style)
@@ -53,10 +53,10 @@ def _counts(audits: Sequence[Audit], style: Style = "text") -> str:
 
 def by_engine(audits: Iterable[Audit]) -> dict[str, list[Audit]]:
     """The audits of each engine, by its name and version."""
-    found: dict[str, list[Audit]] = {}
-    for one in audits:
-        found.setdefault(f"{one.engine} {one.version}".strip(), []).append(one)
-    return found
+    grouped: dict[str, list[Audit]] = {}
+    for audit in audits:
+        grouped.setdefault(f"{audit.engine} {audit.version}".strip(), []).append(audit)
+    return grouped
 
 
 def _told(audit: Audit, finding: Finding) -> str:
@@ -66,11 +66,15 @@ def _told(audit: Audit, finding: Finding) -> str:
         f"  in {finding.place or 'the root'}; {finding.evidence}",
         f"  whole text: {_shown(finding.text)}",
     ]
-    made = finding.reproduction
-    if made is not None:
-        state = "confirmed" if made.confirmed else f"not confirmed, printed {made.printed!r}"
+    reproduction = finding.reproduction
+    if reproduction is not None:
+        state = (
+            "confirmed"
+            if reproduction.confirmed
+            else f"not confirmed, printed {reproduction.printed!r}"
+        )
         lines.append(f"  reproduction ({state}):\n")
-        lines += [f"    {line}" if line else "" for line in made.program.splitlines()]
+        lines += [f"    {line}" if line else "" for line in reproduction.program.splitlines()]
     return "\n".join(lines)
 
 
@@ -145,8 +149,8 @@ def page(audits: Sequence[Audit], commands: Sequence[str]) -> str:
 
 def _policies(audits: Sequence[Audit]) -> str:
     rows: list[tuple[object, ...]] = [("engine, difference of interpretation", "constraints")]
-    for engine, own in by_engine(audits).items():
-        counts = Counter(policy.name for one in own for policy in one.policies)
+    for engine, engine_audits in by_engine(audits).items():
+        counts = Counter(policy.name for audit in engine_audits for policy in audit.policies)
         rows += [(f"{engine}, {policy}", count) for policy, count in counts.most_common()]
     return f"## By policy\n\n{format_table(rows, 'markdown')}" if len(rows) > 1 else ""
 
@@ -157,12 +161,12 @@ def keywords(schema: object) -> set[str]:
         return set().union(*map(keywords, schema))
     if not isinstance(schema, dict):
         return set()
-    found = set(schema)
+    names = set(schema)
     for name, inner in schema.items():
         parts = inner.values() if name in _NAMES and isinstance(inner, dict) else [inner]
         if name not in ("enum", "const", "required"):
-            found = found.union(*map(keywords, parts))
-    return found
+            names = names.union(*map(keywords, parts))
+    return names
 
 
 def cause(finding: Finding) -> str:
@@ -170,13 +174,13 @@ def cause(finding: Finding) -> str:
     if finding.reproduction is None:
         return "not shortened"
     try:
-        found = keywords(json.loads(finding.reproduction.constraint))
+        used = keywords(json.loads(finding.reproduction.constraint))
     except ValueError:
         return "grammar"
-    named = sorted((found & _KEYWORDS) - _USUAL or found & _KEYWORDS)
+    named = sorted((used & _KEYWORDS) - _USUAL or used & _KEYWORDS)
     if len(named) > _MAX_KEYWORDS:
         return "longer combinations"
-    return ", ".join(f"`{one}`" for one in named) or "any schema"
+    return ", ".join(f"`{word}`" for word in named) or "any schema"
 
 
 def _causes(audits: Sequence[Audit]) -> str:
@@ -184,12 +188,12 @@ def _causes(audits: Sequence[Audit]) -> str:
     rows: list[tuple[object, ...]] = [
         ("engine: keywords of the shortened schema", "claims", "confirmed", "shortest example")
     ]
-    for engine, own in by_engine(audits).items():
+    for engine, engine_audits in by_engine(audits).items():
         for kind in (Kind.OVER, Kind.UNDER):
             groups: dict[str, list[tuple[str, Finding]]] = {}
-            for one in own:
-                if (finding := one.found(kind)) is not None:
-                    groups.setdefault(cause(finding), []).append((one.name, finding))
+            for audit in engine_audits:
+                if (finding := audit.found(kind)) is not None:
+                    groups.setdefault(cause(finding), []).append((audit.name, finding))
             for name, members in sorted(groups.items(), key=lambda item: -len(item[1])):
                 sure = sum(_is_confirmed(finding) for _, finding in members)
                 rows.append((f"{engine} {kind}: {name}", len(members), sure, _example(members)))
@@ -201,10 +205,14 @@ def _is_confirmed(finding: Finding) -> bool:
 
 
 def _example(members: Sequence[tuple[str, Finding]]) -> str:
-    made = [(name, one.reproduction) for name, one in members if one.reproduction is not None]
-    if not made:
+    reproductions = [
+        (name, finding.reproduction)
+        for name, finding in members
+        if finding.reproduction is not None
+    ]
+    if not reproductions:
         return members[0][0]
-    name, least = min(made, key=lambda one: len(one[1].constraint) + len(one[1].text))
+    name, least = min(reproductions, key=lambda pair: len(pair[1].constraint) + len(pair[1].text))
     if len(least.constraint) + len(least.text) > _MAX_SCHEMA:
         return name
     return f"{name}: {_code(least.constraint)} and the text {_code(least.text)}"
@@ -234,9 +242,9 @@ def _claims(audits: Sequence[Audit]) -> str:
         "`workbench audit FILE --only NAME --engines ENGINE` repeats one, where FILE has its "
         "schema, with its shortened schema and its program."
     ]
-    for engine, own in by_engine(audits).items():
+    for engine, engine_audits in by_engine(audits).items():
         for kind in (Kind.OVER, Kind.UNDER):
-            names = [one.name for one in own if one.found(kind) is not None]
+            names = [audit.name for audit in engine_audits if audit.found(kind) is not None]
             if names:
                 lines.append(f"**{engine}, {kind}** ({len(names)}): {', '.join(names)}")
     return "\n\n".join(lines)
@@ -254,9 +262,14 @@ These are no claims about an engine. Known reasons:
 
 def _ours(audits: Sequence[Audit]) -> str:
     """Texts about which this library and the judge disagree."""
-    found = {(one.name, f.text, f.evidence) for one in audits if (f := one.found(Kind.OURS))}
-    if not found:
+    disagreements = {
+        (audit.name, f.text, f.evidence) for audit in audits if (f := audit.found(Kind.OURS))
+    }
+    if not disagreements:
         return ""
     head = "## Where this library and the judge disagree"
-    rows = [("constraint", "the judge"), *sorted((name, said) for name, _, said in found)]
+    rows = [
+        ("constraint", "the judge"),
+        *sorted((name, evidence) for name, _, evidence in disagreements),
+    ]
     return f"{head}\n\n{_DISAGREEMENTS}\n\n{format_table(rows, 'markdown')}"

@@ -101,7 +101,9 @@ def _shorter_schema(test: _Test, text: str, whole: str, ends: float) -> tuple[st
     try:
         value: Any = json.loads(whole)
     except ValueError:
-        short = shrunk(schema, smaller_values, lambda one: test(json.dumps(one), whole), ends)
+        short = shrunk(
+            schema, smaller_values, lambda shorter: test(json.dumps(shorter), whole), ends
+        )
         return json.dumps(short), whole
 
     def holds(pair: tuple[Any, Any]) -> bool:
@@ -110,15 +112,15 @@ def _shorter_schema(test: _Test, text: str, whole: str, ends: float) -> tuple[st
     if holds((schema, value)):
         schema, value = shrunk((schema, value), smaller_pairs, holds, ends)
         return json.dumps(schema, ensure_ascii=False), usual_text(schema, value)
-    short = shrunk(schema, smaller_values, lambda one: test(json.dumps(one), whole), ends)
+    short = shrunk(schema, smaller_values, lambda shorter: test(json.dumps(shorter), whole), ends)
     return json.dumps(short, ensure_ascii=False), whole
 
 
 def _shorter_grammar(test: _Test, text: str, whole: str, ends: float) -> tuple[str, str]:
     """The text first, in half of the time, then the grammar."""
     half = time.monotonic() + (ends - time.monotonic()) / 2
-    whole = shrunk(whole, smaller_texts, lambda one: test(text, one), half)
-    return shrunk(text, smaller_texts, lambda one: test(one, whole), ends), whole
+    whole = shrunk(whole, smaller_texts, lambda shorter: test(text, shorter), half)
+    return shrunk(text, smaller_texts, lambda shorter: test(shorter, whole), ends), whole
 
 
 def _difference(
@@ -131,11 +133,11 @@ def _difference(
     data = text.encode()
     pieces = [bytes((byte,)) for byte in data]
     if finding.kind is Kind.OVER:
-        at = answers.refused_at(text)
+        index = answers.refused_at(text)
     else:
         failed = grammar.check(text).byte
-        at = len(data) if failed is None else failed
-    return pieces[:at], pieces[at] if at < len(data) else None
+        index = len(data) if failed is None else failed
+    return pieces[:index], pieces[index] if index < len(data) else None
 
 
 def _comment(finding: Finding, engine: AuditedEngine, text: str) -> str:

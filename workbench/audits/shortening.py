@@ -30,14 +30,14 @@ def shrunk(
     ``smaller``  smaller values, those that leave out most first.
     ``ends``     the time (``time.monotonic``) after which nothing is tried.
     """
-    found = True
-    while found:
-        found = False
-        for one in smaller(value):
+    changed = True
+    while changed:
+        changed = False
+        for candidate in smaller(value):
             if time.monotonic() > ends:
                 return value
-            if holds(one):
-                value, found = one, True
+            if holds(candidate):
+                value, changed = candidate, True
                 break
     return value
 
@@ -73,8 +73,8 @@ def smaller_pairs(pair: tuple[Json, Json]) -> Iterator[tuple[Json, Json]]:
     if bare != schema:
         yield bare, value
     yield from _parts(schema, value)
-    for one in smaller_values(schema):
-        yield one, value
+    for candidate in smaller_values(schema):
+        yield candidate, value
     for other in smaller_values(value):
         yield schema, other
 

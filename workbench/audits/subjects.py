@@ -16,7 +16,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 
-_SUFFIXES = {f".{one}": one for one in Notation} | {".json": Notation.JSON_SCHEMA}
+_SUFFIXES = {f".{notation}": notation for notation in Notation} | {".json": Notation.JSON_SCHEMA}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,10 +55,10 @@ def unread(
     Raises: WorkbenchError for a folder without constraints, or a file that cannot be read.
     """
     if path.is_dir():
-        found = [one for one in sorted(path.iterdir()) if one.suffix in _SUFFIXES]
-        if not found:
+        files = [file for file in sorted(path.iterdir()) if file.suffix in _SUFFIXES]
+        if not files:
             raise WorkbenchError(f"{path} has no schema and no grammar", _hint())
-        return [_of_file(one, notation, start, instances) for one in found]
+        return [_of_file(file, notation, start, instances) for file in files]
     if path.suffix == ".jsonl":
         return [*_of_lines(path, only)]
     return [_of_file(path, notation, start, instances)]

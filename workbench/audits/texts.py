@@ -128,18 +128,18 @@ class SchemaTexts:
     @cached_property
     def _other_readings(self) -> dict[str, Grammar]:
         """The schema with ``format`` as an annotation, and with properties in any order."""
-        made: dict[str, Grammar] = {}
+        grammars: dict[str, Grammar] = {}
         for policy, order, formats in (
             ("format", "declared", "annotation"),
             ("property order", "any", "assert"),
         ):
             try:
-                made[policy] = Grammar.from_json_schema(
+                grammars[policy] = Grammar.from_json_schema(
                     self._text, limits=self._grammar.limits.begun(), order=order, format=formats
                 )
             except WorkbenchError:
                 continue
-        return made
+        return grammars
 
     def _policy_of(self, text: str) -> str:
         """The other reading under which this library accepts a text; or empty."""
@@ -186,11 +186,13 @@ class SchemaTexts:
         if ours is judged.valid:
             (self.valid if ours else self.invalid).append(text)
         elif ours is False and not self._policy_of(text):
-            said = f"{validator_name()} accepts it"
-            self.doubtful.append((text, Opinion(Kind.OURS, evidence=said)))
+            evidence = f"{validator_name()} accepts it"
+            self.doubtful.append((text, Opinion(Kind.OURS, evidence=evidence)))
         elif ours:
-            said = f"{validator_name()} refuses it: {judged.error}"
-            self.doubtful.append((text, Opinion(Kind.OURS, evidence=said, place=judged.pointer)))
+            evidence = f"{validator_name()} refuses it: {judged.error}"
+            self.doubtful.append(
+                (text, Opinion(Kind.OURS, evidence=evidence, place=judged.pointer))
+            )
 
     def _accepts(self, text: str) -> bool | None:
         try:
@@ -223,8 +225,8 @@ class SchemaTexts:
             if policy := self._policy_of(text):
                 return Opinion(policy=f"wider by policy: {policy}")
             return Opinion(Kind.OURS, evidence=f"{validator_name()} accepts it")
-        said = f"{validator_name()} refuses the text: {judged.error}"
-        return Opinion(Kind.UNDER, evidence=said, place=judged.pointer)
+        evidence = f"{validator_name()} refuses the text: {judged.error}"
+        return Opinion(Kind.UNDER, evidence=evidence, place=judged.pointer)
 
 
 class GrammarTexts:
