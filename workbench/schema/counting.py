@@ -72,13 +72,13 @@ class BlockCounter:
 
     def _exactly(self, count: int) -> list[Expression]:
         blocks, rest = divmod(count, BLOCK)
-        found: list[Expression] = [self.copies(rest, rest)] if rest else []
+        expressions: list[Expression] = [self.copies(rest, rest)] if rest else []
         level = 1
         while blocks:
             blocks, rest = divmod(blocks, BLOCK)
-            found += self._blocks(rest, rest, level)
+            expressions += self._blocks(rest, rest, level)
             level += 1
-        return found
+        return expressions
 
     def _at_most(self, count: int, level: int) -> list[Expression]:
         """First the remainder that fills no block, then blocks, the last of which may end early."""
@@ -136,18 +136,18 @@ def _count_label(low: int, high: int | None) -> str:
 @lru_cache(maxsize=256)
 def _machine(kind: StringSet, low: int, high: int | None) -> Dfa:
     """Copies of the automaton of one character, each starting where the last one ends."""
-    one, copies = _character(kind), 1 if high is None else high
-    inner = len(one) - 1  # all states except the last, which has no edges
-    table = np.full((copies * inner + 1, one.table.shape[1]), DEAD, np.int32)
+    machine, copies = _character(kind), 1 if high is None else high
+    inner = len(machine) - 1  # all states except the last, which has no edges
+    table = np.full((copies * inner + 1, machine.table.shape[1]), DEAD, np.int32)
     for copy in range(copies):
-        part = one.table[:inner]
+        part = machine.table[:inner]
         table[copy * inner : (copy + 1) * inner] = np.where(part == DEAD, DEAD, part + copy * inner)
     finals = np.zeros(len(table), np.bool_)
     if high is None:
         table = np.where(table == inner, 0, table)[:inner]
-        return Dfa(one.classes, table, np.arange(inner) == 0)
+        return Dfa(machine.classes, table, np.arange(inner) == 0)
     finals[low * inner :: inner] = True
-    return Dfa(one.classes, table, finals)
+    return Dfa(machine.classes, table, finals)
 
 
 @lru_cache(maxsize=256)
@@ -181,10 +181,10 @@ def needs_blocks(texts: StringSet) -> bool:
     if longest <= MAX_COUNTED_SINGLY or texts.content is None or texts.without:
         return False
     states = len(texts.content.machine)
-    one = character_machine(texts.content.alphabet, unescaped=texts.content.unescaped)
+    characters = character_machine(texts.content.alphabet, unescaped=texts.content.unescaped)
     return (
         states <= _MAX_PATTERN_STATES
-        and longest * states * len(one.table) > _MAX_STATES
+        and longest * states * len(characters.table) > _MAX_STATES
         and not is_finite(texts.content)
     )
 
@@ -234,10 +234,10 @@ class PatternCounter:
         if key not in self._written:
             if (low if below is None else below) <= _CHARACTERS:
                 high = None if below is None else below - 1
-                made = self._characters(low, high, state, self._machine.finals)
+                nonterminal = self._characters(low, high, state, self._machine.finals)
             else:
-                made = self._rule("characters", [*self._options(low, below, state)])
-            self._written[key] = made
+                nonterminal = self._rule("characters", [*self._options(low, below, state)])
+            self._written[key] = nonterminal
         return self._written[key]
 
     def _options(self, low: int, below: int | None, state: State) -> Iterator[Expression]:
@@ -257,11 +257,11 @@ class PatternCounter:
     def _exactly(self, size: int, state: State, target: State) -> Nonterminal:
         """So many characters from one state to another, which there are."""
         key = size, None, state, target
-        made = self._written.get(key)
-        if made is None:
+        nonterminal = self._written.get(key)
+        if nonterminal is None:
             if size <= _CHARACTERS:
                 finals = np.arange(len(self._machine)) == target
-                made = self._characters(size, size, state, finals)
+                nonterminal = self._characters(size, size, state, finals)
             else:
                 first = _block_within(size - 1)
                 onward = self._leads(first)[state] & self._leads(size - first)[:, target]
@@ -275,10 +275,10 @@ class PatternCounter:
                     )
                     for between in np.flatnonzero(onward).tolist()
                 ]
-                made = self._rule(f"{size}_characters", options)
-            assert made is not None
-            self._written[key] = made
-        return made
+                nonterminal = self._rule(f"{size}_characters", options)
+            assert nonterminal is not None
+            self._written[key] = nonterminal
+        return nonterminal
 
     def _leads(self, size: int) -> npt.NDArray[np.bool_]:
         """For each pair of states: whether a string of ``size`` characters leads to the second."""

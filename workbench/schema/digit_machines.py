@@ -7,6 +7,7 @@ number of digits before the point the numerals in an interval are not a regular 
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -113,23 +114,25 @@ def numeral_machine(
 ) -> Dfa:
     """The minimal DFA of the states reachable from the initial one; edges must not overlap."""
     clock = limits.clock()
-    waiting = [NumeralState()]
+    waiting = deque([NumeralState()])
     numbers = {waiting[0]: 0}
     rows = []
-    for here in waiting:  # grows during the iteration
+    while waiting:
+        state = waiting.popleft()
         row = [DEAD] * (len(_SIGNS) + 1)
-        for low, high, there in edges(here):
-            number = numbers.setdefault(there, len(waiting))
-            if number == len(waiting):
-                waiting.append(there)
+        for low, high, target in edges(state):
+            number = numbers.get(target)
+            if number is None:
+                number = numbers[target] = len(numbers)
+                waiting.append(target)
             first = _COLUMNS[low]
             row[first : first + high - low + 1] = [number] * (high - low + 1)
         rows.append(row)
         limits.check(
-            "states", STATE_COST * len(waiting), "choose bounds and multiples of fewer digits"
+            "states", STATE_COST * len(numbers), "choose bounds and multiples of fewer digits"
         )
         clock.check()
-    finals = np.array([is_final(state) for state in waiting], np.bool_)
+    finals = np.array([is_final(state) for state in numbers], np.bool_)
     whole = trimmed(_CLASSES, np.array(rows, np.int32), finals, 0)
     return minimize(whole, limits, clock)
 
@@ -227,19 +230,22 @@ class _Scientific:
 
     def _marks(self, state: NumeralState) -> set[int]:
         """The digits whose targets differ from those of their neighbours."""
-        at = state.read
-        return {b.digits[at] if at < len(b.digits) else 0 for b in self.bounds[state.negative]}
+        position = state.read
+        return {
+            b.digits[position] if position < len(b.digits) else 0
+            for b in self.bounds[state.negative]
+        }
 
     def _read(self, state: NumeralState, digit: int, part: str) -> NumeralState:
         """The state after one more digit of the mantissa."""
-        bounds, at = self.bounds[state.negative], state.read
+        bounds, position = self.bounds[state.negative], state.read
         before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            compare_digit(b, digit, bound.digits[at] if at < len(bound.digits) else 0)
+            compare_digit(b, digit, bound.digits[position] if position < len(bound.digits) else 0)
             for b, bound in zip(before, bounds, strict=True)
         )
         longest = max((len(bound.digits) for bound in bounds), default=0)
-        return NumeralState(part, state.negative, min(at + 1, longest), compared)
+        return NumeralState(part, state.negative, min(position + 1, longest), compared)
 
     def _marked(self, state: NumeralState) -> NumeralState:
         """The state after the mantissa, of which only the comparisons matter from here on."""
@@ -271,7 +277,7 @@ class _Scientific:
         if not power or power in beginnings:
             return power
         least: int = 10 ** (length - 1)
-        return max([least, *(one + 1 for one in beginnings if one < power)])
+        return max([least, *(beginning + 1 for beginning in beginnings if beginning < power)])
 
     def is_final(self, state: NumeralState) -> bool:
         """Whether a numeral may end here and its number is in an interval."""

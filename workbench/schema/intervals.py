@@ -86,8 +86,8 @@ def _both(left: Grid, right: Grid) -> Grid:
 
     Raises: LimitError if their common period has more than ``_MAX_PERIOD`` points.
     """
-    for one, other in ((left, right), (right, left)):
-        if one.is_everything or other.is_nothing:
+    for grid, other in ((left, right), (right, left)):
+        if grid.is_everything or other.is_nothing:
             return other
     if _is_plain(left) and _is_plain(right):
         return multiples(_lcm(left.step, right.step))
@@ -193,4 +193,4 @@ class Interval:
 
 def end_numbers(intervals: Iterable[Interval]) -> set[Fraction]:
     """The numbers at the ends of intervals."""
-    return {end.number for one in intervals for end in (one.low, one.high) if end}
+    return {end.number for interval in intervals for end in (interval.low, interval.high) if end}

@@ -87,13 +87,13 @@ def _machine_of_ranges(starts: frozenset[int], unescaped: bool) -> CharacterMach
 
 
 def _coarsened(
-    one: CharacterMachine, starts: frozenset[int], alphabet: Alphabet
+    characters: CharacterMachine, starts: frozenset[int], alphabet: Alphabet
 ) -> CharacterMachine:
     """The automaton of a coarser alphabet: atoms are renamed, then equal nodes are merged."""
-    nodes, atoms = len(one.table), alphabet.size
+    nodes, atoms = len(characters.table), alphabet.size
     names = np.array([*map(alphabet.atom, sorted(starts)), atoms])
     renamed = np.concatenate([np.arange(nodes), nodes + names, [DEAD]])
-    table = renamed[one.table[:, one.classes]]
+    table = renamed[characters.table[:, characters.classes]]
     while True:
         first: dict[bytes, int] = {}
         same = [first.setdefault(row.tobytes(), node) for node, row in enumerate(table)]
@@ -105,7 +105,7 @@ def _coarsened(
     numbers = np.full(nodes + atoms + 2, DEAD, np.int32)
     numbers[[*kept, *range(nodes, nodes + atoms + 1)]] = np.arange(len(kept) + atoms + 1)
     listed = names[:, None] == np.arange(atoms + 1)
-    ahead = one.ahead[kept].astype(np.float32) @ listed.astype(np.float32) > 0
+    ahead = characters.ahead[kept].astype(np.float32) @ listed.astype(np.float32) > 0
     return _by_classes(numbers[table[kept]], ahead)
 
 
@@ -125,14 +125,17 @@ def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
     """
     if content.is_empty:
         return nothing(256)
-    one, machine = character_machine(content.alphabet, unescaped=content.unescaped), content.machine
-    nodes, states = len(one.table), len(machine)
+    characters, machine = (
+        character_machine(content.alphabet, unescaped=content.unescaped),
+        content.machine,
+    )
+    nodes, states = len(characters.table), len(machine)
     # (S, A + 1): the target of each atom from each state, then of the closing quote; 1 is final
-    after = np.full((states, one.ahead.shape[1]), DEAD, np.int32)
+    after = np.full((states, characters.ahead.shape[1]), DEAD, np.int32)
     after[:, :-1] = machine.table[:, machine.classes]
     after[machine.finals, -1] = 0
     is_open = after != DEAD
-    alive = (is_open.astype(np.float32) @ one.ahead.T.astype(np.float32)) > 0
+    alive = (is_open.astype(np.float32) @ characters.ahead.T.astype(np.float32)) > 0
     alive[:, 0] = True
     count = int(alive.sum())
     limits.check("states", count + 2, "lower the bounds of the string's length")
@@ -143,13 +146,13 @@ def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
     after[:, -1] = np.where(closed, 1, DEAD)
     # (S, K + A + 2): the targets of all entries of ``table``, for each state; DEAD is the last
     onward = np.concatenate([numbers, after, np.full((states, 1), DEAD, np.int32)], axis=1)
-    table = np.empty((count + 2, one.table.shape[1]), np.int32)
+    table = np.empty((count + 2, characters.table.shape[1]), np.int32)
     table[:2] = DEAD
-    table[0, one.classes[QUOTE]] = numbers[machine.initial, 0]
-    table[2:] = onward[:, one.table][alive]
+    table[0, characters.classes[QUOTE]] = numbers[machine.initial, 0]
+    table[2:] = onward[:, characters.table][alive]
     finals = np.zeros(count + 2, np.bool_)
     finals[1] = True
-    return Dfa(one.classes, table, finals)
+    return Dfa(characters.classes, table, finals)
 
 
 @dataclass(slots=True)
@@ -313,12 +316,12 @@ def encodings(character: str) -> list[_Path]:
     code = ord(character)
     if _is_plain(character):
         return [((code,),)]
-    found = [] if character in '"\\' else [_unicode_escape(code)]
+    paths = [] if character in '"\\' else [_unicode_escape(code)]
     if character in _ESCAPES:
-        found.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
+        paths.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
     if code >= 0x7F:
-        found.append(tuple((byte,) for byte in character.encode()))
-    return found
+        paths.append(tuple((byte,) for byte in character.encode()))
+    return paths
 
 
 def _is_plain(character: str) -> bool:
@@ -343,16 +346,16 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     rows[_OPEN][QUOTE] = 2
     nodes: dict[tuple[State, str], State] = {}
     for word in words:
-        here: State = 2
+        source: State = 2
         for character in word:
-            there = nodes.get((here, character))
-            if there is None:
-                there = nodes[here, character] = len(rows)
+            target = nodes.get((source, character))
+            if target is None:
+                target = nodes[source, character] = len(rows)
                 rows.append({})
                 for path in encodings(character):
-                    _add_path(rows, here, path, there)
-            here = there
-        rows[here][QUOTE] = _CLOSED
+                    _add_path(rows, source, path, target)
+            source = target
+        rows[source][QUOTE] = _CLOSED
         limits.check("states", len(rows), "name fewer strings")
     if rows[2] == {}:
         return nothing(256)
@@ -367,15 +370,15 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     return Dfa(classes, table, np.arange(len(rows)) == _CLOSED)
 
 
-def _add_path(rows: list[dict[int, State]], here: State, path: _Path, end: State) -> None:
+def _add_path(rows: list[dict[int, State]], state: State, path: _Path, end: State) -> None:
     for alternatives in path[:-1]:
-        there = rows[here].get(alternatives[0])
-        if there is None:
-            there = len(rows)
+        target = rows[state].get(alternatives[0])
+        if target is None:
+            target = len(rows)
             rows.append({})
-            rows[here] |= dict.fromkeys(alternatives, there)
-        here = there
-    rows[here] |= dict.fromkeys(path[-1], end)
+            rows[state] |= dict.fromkeys(alternatives, target)
+        state = target
+    rows[state] |= dict.fromkeys(path[-1], end)
 
 
 def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
@@ -384,10 +387,10 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     nodes: dict[tuple[State, str], State] = {}
     ends = []
     for word in words:
-        here = root
+        state = root
         for character in word:
-            here = nodes.setdefault((here, character), root + 1 + len(nodes))
-        ends.append(here)
+            state = nodes.setdefault((state, character), root + 1 + len(nodes))
+        ends.append(state)
     limits.check("states", len(free) + len(nodes), "name fewer strings")
     plain = [(*edge, target) for edge, target in nodes.items() if _is_plain(edge[1])]
     others = [(*edge, target) for edge, target in nodes.items() if not _is_plain(edge[1])]
@@ -429,19 +432,19 @@ def _refined(
 def _redirect(
     rows: list[npt.NDArray[np.int32]],
     classes: npt.NDArray[np.uint16],
-    here: State,
+    state: State,
     path: _Path,
     end: State,
 ) -> None:
     """Redirect one encoding of a character to ``end``; shared states on its path are copied."""
     for alternatives in path[:-1]:
-        there = int(rows[here][classes[alternatives[0]]])
-        if there < len(_outside().table):
-            rows.append(rows[there].copy())
-            there = len(rows) - 1
-        rows[here][classes[list(alternatives)]] = there
-        here = there
-    rows[here][classes[list(path[-1])]] = end
+        target = int(rows[state][classes[alternatives[0]]])
+        if target < len(_outside().table):
+            rows.append(rows[target].copy())
+            target = len(rows) - 1
+        rows[state][classes[list(alternatives)]] = target
+        state = target
+    rows[state][classes[list(path[-1])]] = end
 
 
 class _Outside(NamedTuple):

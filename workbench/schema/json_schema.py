@@ -151,7 +151,8 @@ def _rules(
     whole = writer.of(instances)
     if spacing.blank is not None:
         whole = Row((spacing.blank, whole, spacing.blank), instances.span)
-    for name, lazy in writer.waiting:  # grows during the iteration
+    while writer.waiting:
+        name, lazy = writer.waiting.popleft()
         writer.clock.check()
         _write(name, lazy, writer)
     rules = [Rule(start, whole, instances.span, instances.span), *writer.rules, *spacing.rules]
@@ -168,7 +169,7 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     options = writer.leaves(lazy, span)
     separate, index = len(shapes) > 1, len(rules)
     for shape in shapes:
-        here, key = len(rules), _key(shape)
+        rule_index, key = len(rules), _key(shape)
         if key in writer.shared:
             options.append(Nonterminal(writer.shared[key], span))
             continue
@@ -178,7 +179,7 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
         if key is not None and body is not None and (separate or not options):
             writer.shared[key] = rule_name
         if body is not None and separate:
-            rules.insert(here, Rule(rule_name, body, span, span))  # before the rules it calls
+            rules.insert(rule_index, Rule(rule_name, body, span, span))  # before the rules it calls
             body = Nonterminal(rule_name, span)
         if body is not None:
             options.append(body)

@@ -8,7 +8,7 @@ no stack.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Generic, Protocol, TypeVar
 
@@ -44,8 +44,9 @@ def write_graph(
     Raises: BuildError if there are too many states; LimitError.
     """
     edges: dict[State, list[tuple[Expression | None, State]]] = {}
-    waiting = [start]
-    for state in waiting:  # grows during the iteration
+    waiting = deque([start])
+    while waiting:
+        state = waiting.popleft()
         if state not in edges:
             writer.count_state(owner)
             edges[state] = [*graph.edges(state)]
@@ -119,9 +120,9 @@ class _GraphWriter(Generic[State]):
         options: list[Expression] = []
         may_end, waiting = False, [state]
         while waiting:
-            here = waiting.pop()
-            may_end |= here in self._finals
-            edges = [(read, target) for read, target in self._edges[here] if target != here]
+            current = waiting.pop()
+            may_end |= current in self._finals
+            edges = [(read, target) for read, target in self._edges[current] if target != current]
             read_to = {target for read, target in edges if read is not None}
             skipped_to = {target for read, target in edges if read is None}
             for read, target in edges:

@@ -338,10 +338,10 @@ def certain_complement(texts: StringSet, undecided: StringSet) -> StringSet:
     """
     if undecided.is_empty:
         return ~texts
-    found = ~(texts | undecided)
-    if found.is_empty:
+    outside = ~(texts | undecided)
+    if outside.is_empty:
         raise UncomputableSet(
             "it contains a format whose automaton accepts only some of its strings, "
             "so the complement is not known"
         )
-    return found
+    return outside

@@ -81,38 +81,42 @@ class NumberSet:
             return self
         if self is _EVERYTHING or not other.intervals:
             return other
-        found = []
+        intervals = []
         i = j = 0
         while i < len(self.intervals) and j < len(other.intervals):
-            one, two = self.intervals[i], other.intervals[j]
-            low = max((e for e in (one.low, two.low) if e), default=None)
-            high = min((e for e in (one.high, two.high) if e), default=None)
+            first, two = self.intervals[i], other.intervals[j]
+            low = max((e for e in (first.low, two.low) if e), default=None)
+            high = min((e for e in (first.high, two.high) if e), default=None)
             if low is None or high is None or low < high:
-                found.append(Interval(low, high, one.grid & two.grid))
-            if one.high == high:
+                intervals.append(Interval(low, high, first.grid & two.grid))
+            if first.high == high:
                 i += 1
             if two.high == high:
                 j += 1
-        return _kept(found, self.digits_only or other.digits_only)
+        return _kept(intervals, self.digits_only or other.digits_only)
 
     def __invert__(self) -> NumberSet:
-        found = []
+        intervals = []
         reached: End | None = None
         begun = False
         for interval in self.intervals:
             if interval.low is not None and (not begun or interval.low != reached):
-                found.append(Interval(reached, interval.low, EVERYTHING))
-            found.append(replace(interval, grid=~interval.grid))
+                intervals.append(Interval(reached, interval.low, EVERYTHING))
+            intervals.append(replace(interval, grid=~interval.grid))
             reached, begun = interval.high, True
         if not begun or reached is not None:
-            found.append(Interval(reached, None, EVERYTHING))
-        return _kept(found)
+            intervals.append(Interval(reached, None, EVERYTHING))
+        return _kept(intervals)
 
     def __or__(self, other: NumberSet) -> NumberSet:
         if not self.intervals or not other.intervals:
             return self if self.intervals else other
         if self._is_points and other._is_points:
-            points = {end.number for one in (*self.intervals, *other.intervals) if (end := one.low)}
+            points = {
+                end.number
+                for interval in (*self.intervals, *other.intervals)
+                if (end := interval.low)
+            }
             return replace(NumberSet.of(points), digits_only=self.digits_only and other.digits_only)
         return replace(~(~self & ~other), digits_only=self.digits_only and other.digits_only)
 
@@ -135,7 +139,7 @@ class NumberSet:
 
     def finite(self, most: int) -> tuple[Fraction, ...] | None:
         """The members in order, if there are at most ``most``; None if there are more."""
-        found: list[Fraction] = []
+        members: list[Fraction] = []
         for interval in self.intervals:
             if interval.point is None and (
                 interval.low is None or interval.high is None or interval.grid.between
@@ -143,13 +147,13 @@ class NumberSet:
                 return None
             assert interval.low is not None
             if interval.point is not None:
-                found.append(interval.point)
+                members.append(interval.point)
                 continue
             value = interval.grid.first_from(interval.low.number, strictly=interval.low.after)
-            while value is not None and interval.contains(value) and len(found) <= most:
-                found.append(value)
+            while value is not None and interval.contains(value) and len(members) <= most:
+                members.append(value)
                 value = interval.grid.first_from(value, strictly=True)
-        return tuple(found) if len(found) <= most else None
+        return tuple(members) if len(members) <= most else None
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
         """The automaton of the JSON numerals of the members (``numerals_machine``).
@@ -184,17 +188,17 @@ def exact(number: Number) -> Fraction:
 
 def _kept(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
     """Sorted intervals without empty ones; adjacent ones with the same grid are merged."""
-    found: list[Interval] = []
+    merged: list[Interval] = []
     for interval in intervals:
         if interval.is_empty:
             continue
         if interval.point is not None:
             interval = replace(interval, grid=EVERYTHING)
-        if found and found[-1].high == interval.low and found[-1].grid == interval.grid:
-            found[-1] = replace(found[-1], high=interval.high)
+        if merged and merged[-1].high == interval.low and merged[-1].grid == interval.grid:
+            merged[-1] = replace(merged[-1], high=interval.high)
         else:
-            found.append(interval)
-    return NumberSet(tuple(found), digits_only)
+            merged.append(interval)
+    return NumberSet(tuple(merged), digits_only)
 
 
 _EVERYTHING = NumberSet((Interval(None, None, EVERYTHING),))

@@ -189,21 +189,23 @@ class _IntervalNumerals:
         """The digits whose targets differ from those of their neighbours."""
         if any(steps.modulus > 1 for steps in self.grids):
             return set(range(10))
-        at = state.read
-        return {digits[at] for digits in expected if at < len(digits)}
+        position = state.read
+        return {digits[position] for digits in expected if position < len(digits)}
 
     def _whole_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit before the point."""
         bounds = self.bounds[state.negative]
-        at = min(state.read, self.most_whole - 1)
+        position = min(state.read, self.most_whole - 1)
         before = state.compared or (EQUAL,) * len(bounds)
         compared = tuple(
-            ABOVE if at >= len(bound.whole) else compare_digit(b, digit, bound.whole[at])
+            ABOVE
+            if position >= len(bound.whole)
+            else compare_digit(b, digit, bound.whole[position])
             for b, bound in zip(before, bounds, strict=True)
         )
         extra = state.extra or (0,) * len(self.grids)
         extra = tuple(s.after(r, digit) for r, s in zip(extra, self.grids, strict=True))
-        return NumeralState(WHOLE, state.negative, at + 1, compared, extra)
+        return NumeralState(WHOLE, state.negative, position + 1, compared, extra)
 
     def _at_point(self, state: NumeralState) -> NumeralState:
         """The state after the whole part: a shorter whole part is a smaller number."""
@@ -216,19 +218,21 @@ class _IntervalNumerals:
 
     def _fraction_digit(self, state: NumeralState, digit: int) -> NumeralState:
         """One more digit after the point."""
-        at = state.read
+        position = state.read
         compared = tuple(
-            compare_digit(b, digit, bound.part[at] if at < len(bound.part) else 0)
+            compare_digit(b, digit, bound.part[position] if position < len(bound.part) else 0)
             for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         )
         # −1: not a multiple of the step
         extra = tuple(
-            s.closed(s.after(r, digit), at + 1)
-            if r >= 0 and at < s.places
+            s.closed(s.after(r, digit), position + 1)
+            if r >= 0 and position < s.places
             else (r if digit == 0 else -1)
             for r, s in zip(state.extra, self.grids, strict=True)
         )
-        return NumeralState(FRACTION, state.negative, min(at + 1, self.most_part), compared, extra)
+        return NumeralState(
+            FRACTION, state.negative, min(position + 1, self.most_part), compared, extra
+        )
 
     def is_final(self, state: NumeralState) -> bool:
         """Whether a numeral may end here and its number is in an interval."""
@@ -242,8 +246,8 @@ class _IntervalNumerals:
             )
             for b, bound in zip(state.compared, self.bounds[state.negative], strict=True)
         }
-        found = containing(self.intervals, sizes, state)
-        return any(self._is_on_grid(interval.grid, state) for interval in found)
+        intervals = containing(self.intervals, sizes, state)
+        return any(self._is_on_grid(interval.grid, state) for interval in intervals)
 
     def _is_on_grid(self, grid: Grid, state: NumeralState) -> bool:
         if grid.is_everything:
@@ -324,42 +328,42 @@ class _Words:
 
     def add(self, whole: str, part: str, end: int, *, digits_only: bool = False) -> None:
         """Add the path of a number's digits, followed by any number of zeros, to a state."""
-        here = self._read(self.begin, whole)
+        state = self._read(self.begin, whole)
         if not part:
-            self.builder.epsilon(here, end)
+            self.builder.epsilon(state, end)
         if digits_only:
             return
-        here = self._read(here, f".{part or '0'}")
+        state = self._read(state, f".{part or '0'}")
         zeros = self.builder.new_state()
-        self.builder.epsilon(here, zeros)
+        self.builder.epsilon(state, zeros)
         self.builder.edge(zeros, ord("0"), ord("0"), zeros)
         self.builder.epsilon(zeros, end)
 
     def power(self, power: int) -> int:
         """The state from which an exponent leads to the final state."""
-        found = self._powers.get(power)
-        if found is None:
-            found = self._powers[power] = self.builder.new_state()
+        start = self._powers.get(power)
+        if start is None:
+            start = self._powers[power] = self.builder.new_state()
             after, signed = self.builder.new_state(), self.builder.new_state()
             for letter in b"eE":
-                self.builder.edge(found, letter, letter, after)
+                self.builder.edge(start, letter, letter, after)
             for sign in b"-" if power < 0 else b"+" if power else b"+-":
                 self.builder.edge(after, sign, sign, signed)
             if power >= 0:
                 self.builder.epsilon(after, signed)
             self.builder.edge(signed, ord("0"), ord("0"), signed)
-            here = signed
+            state = signed
             for digit in str(abs(power)):
-                here, before = self.builder.new_state(), here
-                self.builder.edge(before, ord(digit), ord(digit), here)
-            self.builder.epsilon(here, self.end)
-        return found
+                state, before = self.builder.new_state(), state
+                self.builder.edge(before, ord(digit), ord(digit), state)
+            self.builder.epsilon(state, self.end)
+        return start
 
-    def _read(self, here: int, text: str) -> int:
+    def _read(self, state: int, text: str) -> int:
         for sign in text:
-            there = self._nodes.get((here, sign))
-            if there is None:
-                there = self._nodes[here, sign] = self.builder.new_state()
-                self.builder.edge(here, ord(sign), ord(sign), there)
-            here = there
-        return here
+            target = self._nodes.get((state, sign))
+            if target is None:
+                target = self._nodes[state, sign] = self.builder.new_state()
+                self.builder.edge(state, ord(sign), ord(sign), target)
+            state = target
+        return state

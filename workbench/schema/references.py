@@ -228,12 +228,12 @@ class References:
     def context(self, node: Node) -> tuple[Dialect, Anchors]:
         """The dialect of the resource of a node, and the dynamic anchors in it."""
         resource = self.resource(node)
-        found = self._contexts.get(resource)
-        if found is None:
+        context = self._contexts.get(resource)
+        if context is None:
             anchors = self._anchors_in(node.document).get(resource, {})
-            found = self._dialect(resource), anchors
-            self._contexts[resource] = found
-        return found
+            context = self._dialect(resource), anchors
+            self._contexts[resource] = context
+        return context
 
     def _dialect(self, resource: Node) -> Dialect:
         """The dialect of a resource; one that names none has that of the resource around it."""
@@ -244,9 +244,9 @@ class References:
 
     def _anchors_in(self, document: Document) -> dict[Node, dict[str, Node]]:
         """The dynamic anchors of each resource of a document."""
-        found = self._anchors.get(document)
-        if found is None:
-            found = self._anchors[document] = {}
+        by_resource = self._anchors.get(document)
+        if by_resource is None:
+            by_resource = self._anchors[document] = {}
             text = document.source.text
             may_have = "Anchor" in text or _ESCAPED.search(text)
             for node in self._schemas(document) if may_have else ():
@@ -254,8 +254,8 @@ class References:
                     anchor = (node.members or {}).get(word)
                     name = anchor and ("" if anchor.value is True else anchor.value)
                     if isinstance(name, str):
-                        found.setdefault(self.resource(node), {}).setdefault(name, node)
-        return found
+                        by_resource.setdefault(self.resource(node), {}).setdefault(name, node)
+        return by_resource
 
     def target(self, reference: Node) -> Node:
         """The target of a reference.
@@ -266,25 +266,25 @@ class References:
         if not isinstance(address, str):
             raise invalid(reference, "the address of a schema, as text")
         around = self.resource(reference)
-        found = self._targets.get((around, address))
-        if found is None:
-            found = self._targets[around, address] = self._new_target(reference, around, address)
-        return found
+        target = self._targets.get((around, address))
+        if target is None:
+            target = self._targets[around, address] = self._new_target(reference, around, address)
+        return target
 
     def _new_target(self, reference: Node, around: Node, address: str) -> Node:
         if address.startswith("#"):
             resource, fragment = around, address[1:]
         else:
             absolute, _, fragment = _joined(self.base(around), address).partition("#")
-            found = self._find(absolute)
-            if found is None:
+            node = self._find(absolute)
+            if node is None:
                 raise unsupported(
                     reference,
                     f"{address!r} is not in this text, and nothing is fetched",
                     "copy the schema into '$defs', or give the document with 'documents' or "
                     "'--document'",
                 )
-            resource = found
+            resource = node
         target = self.inside(resource, unquote(fragment))
         if target is None:
             otherwise = "correct the reference, or add the schema under '$defs'"
@@ -340,17 +340,17 @@ class References:
 
     def resource(self, node: Node) -> Node:
         """The innermost schema around a node that has an identifier, or the document."""
-        found = self._resources.get(node)
-        if found is None:
-            found, value = node, node.value
+        resource = self._resources.get(node)
+        if resource is None:
+            resource, value = node, node.value
             if node.parent is not None and not (
                 isinstance(value, dict)
                 and ("$id" in value or "id" in value)
                 and self.identifier(node)
             ):
-                found = self.resource(node.parent)
-            self._resources[node] = found
-        return found
+                resource = self.resource(node.parent)
+            self._resources[node] = resource
+        return resource
 
     def identifier(self, node: Node) -> str | None:
         """The identifier of a schema; None if it has none or only an anchor (``#name``)."""
@@ -375,38 +375,38 @@ class References:
 
     def _find(self, address: str) -> Node | None:
         """The schema with an address: in the own text, a document, or inside a document."""
-        own, *others = self.documents
-        found = self._names_in(own).get(address)
-        if found is None and address in self._given:
+        main, *others = self.documents
+        node = self._names_in(main).get(address)
+        if node is None and address in self._given:
             return self._given[address].root
-        inside = (self._names_in(document).get(address) for document in others if found is None)
-        return found or next(filter(None, inside), None)
+        inside = (self._names_in(document).get(address) for document in others if node is None)
+        return node or next(filter(None, inside), None)
 
     def _names_in(self, document: Document) -> dict[str, Node]:
         """Every resource of a document by its address, every anchor by that of its resource."""
-        found = self._names.get(document)
-        if found is None:
-            found = self._names[document] = {self.base(document.root): document.root}
+        names = self._names.get(document)
+        if names is None:
+            names = self._names[document] = {self.base(document.root): document.root}
             for node in self._schemas(document):
                 members = node.members
                 assert members is not None
                 if self.identifier(node) is not None:
-                    found.setdefault(self.base(node), node)
+                    names.setdefault(self.base(node), node)
                 for word in ("$anchor", "$dynamicAnchor", self._identifying(node).identifier):
                     anchor = members.get(word)
                     if anchor is not None and isinstance(anchor.value, str):
                         name = anchor.value.removeprefix("#")
                         if word[-2:] != "id" or name != anchor.value:
                             base = self.base(self.resource(node))
-                            found.setdefault(f"{base}#{name}", node)
-        return found
+                            names.setdefault(f"{base}#{name}", node)
+        return names
 
     def _identifying(self, node: Node) -> Dialect:
         """The dialect whose identifiers a document has."""
         if node.document is self.document:
             return self.dialect
-        own = dialect_of(node.document.root, self._given)
-        return self.dialect if own is UNNAMED else own
+        dialect = dialect_of(node.document.root, self._given)
+        return self.dialect if dialect is UNNAMED else dialect
 
     def _schemas(self, document: Document) -> Iterator[Node]:
         """Every object that may be a schema, in the order of the text.

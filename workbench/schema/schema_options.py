@@ -102,9 +102,9 @@ def _check(what: str, chosen: str, choices: type[StrEnum]) -> None:
     try:
         choices(chosen)
     except ValueError:
-        known = ", ".join(repr(str(choice)) for choice in choices)
+        names = ", ".join(repr(str(choice)) for choice in choices)
         message = f"unknown {what} {str(chosen)!r}"
-        raise WorkbenchError(message, f"choose one of {known}") from None
+        raise WorkbenchError(message, f"choose one of {names}") from None
 
 
 #: The default options.
@@ -186,8 +186,8 @@ def _policy(guidance: dict[str, Node]) -> Whitespace | None:
     flexible = given.get(_FLEXIBLE, False)
     if flexible is True:
         return Whitespace.ANY if separators == (",", ":") else None
-    found = (policy for written, policy in _POLICIES.items() if written == separators)
-    return next(found, None) if flexible is False else None
+    policies = (policy for written, policy in _POLICIES.items() if written == separators)
+    return next(policies, None) if flexible is False else None
 
 
 def _unsupported(guidance: dict[str, Node], policy: Whitespace | None) -> Iterator[Node]:

@@ -58,15 +58,15 @@ class Content:
 
     def contains(self, text: str) -> bool:
         """Whether a string is a member; a string with a lone surrogate never is."""
-        here, rows, classes = self.machine.initial, self.machine.table, self.machine.classes
+        state, rows, classes = self.machine.initial, self.machine.table, self.machine.classes
         for character in text:
             code = ord(character)
             if code in _SURROGATE:
                 return False
-            here = int(rows[here, classes[self.alphabet.atom(code)]])
-            if here == DEAD:
+            state = int(rows[state, classes[self.alphabet.atom(code)]])
+            if state == DEAD:
                 return False
-        return bool(self.machine.finals[here])
+        return bool(self.machine.finals[state])
 
     @property
     def is_empty(self) -> bool:
@@ -103,8 +103,8 @@ def _product(
     left: Content, right: Content, operation: Callable[[Dfa, Dfa, Limits], Dfa], limits: Limits
 ) -> Content:
     alphabet, atoms_left, atoms_right = common_refinement(left.alphabet, right.alphabet)
-    made = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
-    return Content(alphabet, made, left.unescaped or right.unescaped)
+    machine = operation(_over(left.machine, atoms_left), _over(right.machine, atoms_right), limits)
+    return Content(alphabet, machine, left.unescaped or right.unescaped)
 
 
 def _over(machine: Dfa, atoms: npt.NDArray[np.intp]) -> Dfa:
@@ -162,14 +162,14 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     rows: list[dict[int, State]] = [{}]
     ends = set()
     for word in words:
-        here = 0
+        current = 0
         for character in word:
-            there = rows[here].get(column[character])
-            if there is None:
-                there = rows[here][column[character]] = len(rows)
+            target = rows[current].get(column[character])
+            if target is None:
+                target = rows[current][column[character]] = len(rows)
                 rows.append({})
-            here = there
-        ends.add(here)
+            current = target
+        ends.add(current)
     limits.check("states", len(rows))
     table = np.full((len(rows), alphabet.size), DEAD, np.int32)
     for state, row in enumerate(rows):
@@ -220,9 +220,9 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
     numbers[:-1, :-1][kept] = np.arange(count)
     if high is None:
         numbers[-1] = numbers[-2]
-    at, state = np.nonzero(kept)
-    table = numbers[at[:, None] + 1, machine.table[state]]
-    finals = machine.finals[state] & (at >= low)
+    position, state = np.nonzero(kept)
+    table = numbers[position[:, None] + 1, machine.table[state]]
+    finals = machine.finals[state] & (position >= low)
     return replace(content, machine=Dfa(machine.classes, table, finals))
 
 
@@ -245,22 +245,22 @@ def has_member(content: Content, low: int, high: int | None, limits: Limits = LI
         return True
     clock = limits.clock()
     sources, targets = _ways(machine)
-    here = np.zeros(len(machine), np.bool_)
-    here[machine.initial] = True
+    states = np.zeros(len(machine), np.bool_)
+    states[machine.initial] = True
     seen: dict[bytes, int] = {}
     ends: list[bool] = []
-    while (key := here.tobytes()) not in seen:
+    while (key := states.tobytes()) not in seen:
         clock.check()
         length = seen[key] = len(ends)
         limits.check("states", length, "lower the bounds of the string's length")
-        ends.append(bool((here & machine.finals).any()))
+        ends.append(bool((states & machine.finals).any()))
         if high is not None and length > high:
             return False
         if ends[-1] and length >= low:
             return True
-        there = np.zeros(len(machine), np.bool_)
-        there[targets[here[sources]]] = True
-        here = there
+        after = np.zeros(len(machine), np.bool_)
+        after[targets[states[sources]]] = True
+        states = after
     # from this length on the sets of states repeat with a fixed period
     first = seen[key]
     cycle = len(ends) - first
@@ -279,12 +279,14 @@ def is_finite(content: Content) -> bool:
         for target in row:
             waits[target] += 1
     ready = [state for state, count in enumerate(waits) if not count]
-    for state in ready:  # grows during the iteration
-        for target in targets[state]:
+    sorted_count = 0
+    while ready:
+        sorted_count += 1
+        for target in targets[ready.pop()]:
             waits[target] -= 1
             if not waits[target]:
                 ready.append(target)
-    return len(ready) == len(targets)
+    return sorted_count == len(targets)
 
 
 def members(content: Content) -> Iterator[str]:

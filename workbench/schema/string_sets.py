@@ -145,13 +145,13 @@ class StringSet:
             return tuple(sorted(self.words)) if len(self.words) <= most else None
         if self.content is None or self._has_more_than(most + len(self.without)):
             return None
-        found: list[str] = []
+        words: list[str] = []
         for word in string_machines.members(replace(self, without=frozenset()).as_content()):
             if word not in self.without:
-                found.append(word)
-            if len(found) > most:
+                words.append(word)
+            if len(words) > most:
                 return None
-        return tuple(sorted(found))
+        return tuple(sorted(words))
 
     def _has_more_than(self, most: int) -> bool:
         """Whether the length bounds alone imply more than ``most`` members.
@@ -169,17 +169,17 @@ class StringSet:
         """The same set as one automaton over characters."""
         if self.words is not None:
             return string_machines.of_words(self.words, limits)
-        found = self.content
-        if found is None:
+        content = self.content
+        if content is None:
             limits.check("states", max(self.low, self.high or 0), "lower the string's length")
-            found = string_machines.of_lengths(self.low, self.high)
+            content = string_machines.of_lengths(self.low, self.high)
         elif self.low > 0 or self.high is not None:
-            found = string_machines.with_lengths(found, self.low, self.high, limits)
+            content = string_machines.with_lengths(content, self.low, self.high, limits)
         if self.without:
-            found = string_machines.difference(
-                found, string_machines.of_words(self.without, limits), limits
+            content = string_machines.difference(
+                content, string_machines.of_words(self.without, limits), limits
             )
-        return found
+        return content
 
     def machine(self, limits: Limits = LIMITS) -> Dfa:
         """The automaton of the JSON literals of all members, with quotes.
@@ -229,11 +229,11 @@ def _complement(texts: StringSet) -> StringSet:
 def _union(left: StringSet, right: StringSet) -> StringSet:
     if left.words is not None and right.words is not None:
         return StringSet(words=left.words | right.words)
-    for one, rest in ((left, right), (right, left)):
-        if one.words is not None and all(rest.contains(word) for word in one.words):
+    for listed, rest in ((left, right), (right, left)):
+        if listed.words is not None and all(rest.contains(word) for word in listed.words):
             return rest
         if rest.is_complement:
-            return StringSet(without=frozenset(w for w in rest.without if not one.contains(w)))
+            return StringSet(without=frozenset(w for w in rest.without if not listed.contains(w)))
     return StringSet(content=string_machines.union(left.as_content(), right.as_content()))
 
 

@@ -257,29 +257,35 @@ class _Reader:
         return self._schema_rules(part, node, options, base)
 
     def _schema_rules(
-        self, part: Source, node: Node, options: SchemaOptions, base: str, *, own: bool = True
+        self,
+        part: Source,
+        node: Node,
+        options: SchemaOptions,
+        base: str,
+        *,
+        is_own_text: bool = True,
     ) -> Expression:
-        """The rules of a schema's text. Without ``own``, all places are the node's."""
+        """The rules of a schema's text. Without ``is_own_text``, all places are the node's."""
         try:
             parsed = schema_grammar(part, options, self.limits)
         except SourceError as error:
             error.source = self.source
             error.message = _within(node, error.message)
-            if not own:
+            if not is_own_text:
                 error.span, error.fix = node.span, None
             raise
-        for one in parsed.notes:
-            span = one.span if own else node.span
-            message, fix = _within(node, one.message), one.fix if own else None
-            self.notes.append(Advice(message, span, "schema_note", one.hint, fix))
+        for note in parsed.notes:
+            span = note.span if is_own_text else node.span
+            message, fix = _within(node, note.message), note.fix if is_own_text else None
+            self.notes.append(Advice(message, span, "schema_note", note.hint, fix))
         start, *others = parsed.tree.rules
         match start.body:
             case Sequence((before, value, after), _) if before == after:
                 start = replace(start, body=value)
-        return self._embedded((start, *others), base, node.span, None if own else node.span)
+        return self._embedded((start, *others), base, node.span, None if is_own_text else node.span)
 
     def _embedded(
-        self, rules: Iterable[Rule], base: str, called: Span, at: Span | None = None
+        self, rules: Iterable[Rule], base: str, called: Span, override: Span | None = None
     ) -> Nonterminal:
         """Rules of a part under new names; the first one is their start."""
         rules = list(rules)
@@ -290,9 +296,9 @@ class _Reader:
                 new[rule.name] = self.names.fresh(f"{first}_{rule.name}")
         for rule in rules:
             body = renamed(rule.body, new.__getitem__)
-            span = rule.span if at is None else at
-            name_span = rule.name_span if at is None else at
-            body = body if at is None else _moved(body, lambda _: called)
+            span = rule.span if override is None else override
+            name_span = rule.name_span if override is None else override
+            body = body if override is None else _moved(body, lambda _: called)
             self.rules.append(Rule(new[rule.name], body, name_span, span))
         return Nonterminal(first, called)
 
@@ -302,7 +308,7 @@ class _Reader:
 
         def value(schema: Node, text: str) -> Expression:
             part = Source(text, self.source.name)
-            return self._schema_rules(part, schema, options, "value", own=False)
+            return self._schema_rules(part, schema, options, "value", is_own_text=False)
 
         return self._rule("parameters", parameters(node, free, value), node.span)
 
@@ -327,8 +333,8 @@ class _Reader:
             )
         ordered = sorted(tree.rules, key=lambda rule: rule.name != "root")
         rules = (
-            Rule(one.name, _moved(one.body, moved), moved(one.name_span), moved(one.span))
-            for one in ordered
+            Rule(rule.name, _moved(rule.body, moved), moved(rule.name_span), moved(rule.span))
+            for rule in ordered
         )
         return self._embedded(rules, "grammar", node.span)
 
@@ -431,11 +437,11 @@ class _Reader:
         return self._rule(self._tag_name(begin), body, node.span)
 
     def _after(
-        self, begin: str, at: Node, content: Expression, ends: tuple[str, ...], span: Span
+        self, begin: str, node: Node, content: Expression, ends: tuple[str, ...], span: Span
     ) -> Expression:
         """A tag after its trigger: the remainder of its beginning, its content, an end."""
-        end = choice([_literal(end, at.span) for end in dict.fromkeys(ends)], at.span)
-        return Sequence((_literal(begin, at.span), content, end), span)
+        end = choice([_literal(end, node.span) for end in dict.fromkeys(ends)], node.span)
+        return Sequence((_literal(begin, node.span), content, end), span)
 
     def _triggered_tags(
         self, node: Node, members: dict[str, Node], ends: tuple[str, ...]
@@ -458,38 +464,38 @@ class _Reader:
         whole: list[Expression] = []
         for begin, content, its_ends in tags:
             text = text_of(begin)
-            found = [trigger for trigger in triggers if text.startswith(trigger)]
-            if len(found) != 1:
-                self._wrong_trigger(begin, triggers, found)
-            rest = self._after(text[len(found[0]) :], begin, content, its_ends, begin.span)
+            matching = [trigger for trigger in triggers if text.startswith(trigger)]
+            if len(matching) != 1:
+                self._wrong_trigger(begin, triggers, matching)
+            rest = self._after(text[len(matching[0]) :], begin, content, its_ends, begin.span)
             name = self._tag_name(begin)
-            after[found[0]].append(self._rule(f"{name}_after_trigger", rest, begin.span))
+            after[matching[0]].append(self._rule(f"{name}_after_trigger", rest, begin.span))
             if flag(members, "at_least_one"):
                 whole.append(self._whole_tag(node, begin, content, its_ends))
         for trigger, its_tags in after.items():
             if not its_tags:
-                at = members["triggers"]
+                triggers_node = members["triggers"]
                 hint = "leave the trigger out, or add it to excludes"
-                wrong_value(at, f"a tag that begins with the trigger {trigger!r}", hint)
+                wrong_value(triggers_node, f"a tag that begins with the trigger {trigger!r}", hint)
         once = flag(members, "stop_after_first")
         first = choice(whole, node.span) if whole else None
         if once and first is not None:
             return first
         excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
-        rules = [(one.encode(), choice(its, node.span)) for one, its in after.items()]
+        rules = [(trigger.encode(), choice(its, node.span)) for trigger, its in after.items()]
         span = node.span
         rest = dispatched(rules, excluded, span, self.operations, loop=not once)
         free = self._rule("triggered_tags", rest, span)
         return free if first is None else Sequence((first, free), span)
 
-    def _wrong_trigger(self, begin: Node, triggers: list[str], found: list[str]) -> NoReturn:
-        if found:
-            several = " and ".join(map(repr, found))
+    def _wrong_trigger(self, begin: Node, triggers: list[str], matching: list[str]) -> NoReturn:
+        if matching:
+            several = " and ".join(map(repr, matching))
             hint = "give triggers of which none begins with another"
             wrong_value(begin, f"a text that begins with one trigger, not with {several}", hint)
-        known = " or ".join(map(repr, triggers))
+        expected = " or ".join(map(repr, triggers))
         wrong_value(
-            begin, f"a text that begins with {known}", "a trigger is the beginning of its tags"
+            begin, f"a text that begins with {expected}", "a trigger is the beginning of its tags"
         )
 
     def _tags_with_separator(
@@ -498,15 +504,15 @@ class _Reader:
         nodes = listed(members["tags"], TAGS)
         parts = [self._tag_parts(tag, "tags_with_separator") for tag in nodes]
         span = node.span
-        one = choice(
+        any_tag = choice(
             [self._whole_tag(tag, *its) for tag, its in zip(nodes, parts, strict=True)], span
         )
         separator = _literal(text_of(members["separator"]), members["separator"].span)
-        body: Expression = one
+        body: Expression = any_tag
         if not flag(members, "stop_after_first"):
-            one = self._rule("any_tag", one, span) if len(nodes) > 1 else one
-            more = self.counts.repetition(Sequence((separator, one), span), 0, None, span)
-            body = Sequence((one, more), span)
+            any_tag = self._rule("any_tag", any_tag, span) if len(nodes) > 1 else any_tag
+            more = self.counts.repetition(Sequence((separator, any_tag), span), 0, None, span)
+            body = Sequence((any_tag, more), span)
         if not flag(members, "at_least_one"):
             body = self.counts.repetition(body, 0, 1, span)
         return self._rule("tags_with_separator", body, span)

@@ -126,21 +126,21 @@ def members_of(node: Node, expected: str) -> dict[str, Node]:
 def checked(node: Node, fields: Fields, what: str) -> dict[str, Node]:
     """The members of an object without unknown or missing ones."""
     members = members_of(node, "an object")
-    known = {"type": "", **fields.all}
+    keys = {"type": "", **fields.all}
     for name, member in members.items():
-        if name not in known:
-            hint, fix = suggestion(name, known, f"the members are {', '.join(known)}")
+        if name not in keys:
+            hint, fix = suggestion(name, keys, f"the members are {', '.join(keys)}")
             message = f"{location(member)}: {what} has no member {name!r}"
-            place = member.name_span
-            error = ParseError(message, source_of(node), place, hint, "structural_tag")
+            span = member.name_span
+            error = ParseError(message, source_of(node), span, hint, "structural_tag")
             raise error.with_fix(json_text(fix))
     for name, expected in fields.required.items():
         if name not in members:
             where = node.pointer or "the structural tag"
             message = f"{where}: {what} needs a member {name!r}"
-            place = members["type"].span if "type" in members else Span(node.start, node.start + 1)
+            span = members["type"].span if "type" in members else Span(node.start, node.start + 1)
             hint = f"it is {expected}"
-            raise ParseError(message, source_of(node), place, hint, "structural_tag")
+            raise ParseError(message, source_of(node), span, hint, "structural_tag")
     return members
 
 

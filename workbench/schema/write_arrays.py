@@ -80,7 +80,9 @@ def features_of(shape: Arrays) -> list[Feature]:
     items = shape.rest.values
     properties = _distinguishing(items.objects)
     if properties:
-        return [Feature(name, one) for one in properties for name in _OF_PROPERTIES]
+        return [
+            Feature(name, property_name) for property_name in properties for name in _OF_PROPERTIES
+        ]
     if items.texts == StringSet.everything() and items.objects:  # items of any type
         return []
     if items.texts.finite(1) is None:
@@ -90,14 +92,14 @@ def features_of(shape: Arrays) -> list[Feature]:
 
 def _distinguishing(shapes: tuple[Objects, ...]) -> list[str]:
     """The first required property with many strings or numbers; else the first optional ones."""
-    found: dict[str, bool] = {}
+    in_all: dict[str, bool] = {}
     for shape in shapes:
         for name, lazy in shape.properties.items():
             values = lazy.values
             if values.texts.finite(_CLASSES) is None or values.numbers.finite(_CLASSES) is None:
-                found[name] = found.get(name, False) or name in shape.required
-    required = [name for name, is_required in found.items() if is_required]
-    return required[:1] or [*found][:_MAX_PROPERTIES]
+                in_all[name] = in_all.get(name, False) or name in shape.required
+    required = [name for name, is_required in in_all.items() if is_required]
+    return required[:1] or [*in_all][:_MAX_PROPERTIES]
 
 
 def class_of_values(algebra: SetAlgebra, feature: Feature, number: int) -> Values:
@@ -155,7 +157,7 @@ class _DistinctItems:
         self._span = shape.rest.span
         self._writer = writer
         held = [_item(shape.rest, feature, number, writer) for number in range(_CLASSES)]
-        self._items = [(1 << place, item) for place, item in enumerate(held) if item is not None]
+        self._items = [(1 << index, item) for index, item in enumerate(held) if item is not None]
         high = MAX_ITEMS if shape.high is None else min(shape.high, MAX_ITEMS)
         self._high = min(high, len(self._items))
         #: The calls of the rules after the items of each set of classes, and those not yet written.
@@ -182,10 +184,12 @@ class _DistinctItems:
 
     def _options(self, used: int) -> Expression:
         """The possible next items, those of all classes that are not used yet, and what follows."""
-        span, left = self._span, [one for one in self._items if not used & one[0]]
+        span, unused = self._span, [pair for pair in self._items if not used & pair[0]]
         if used.bit_count() + 1 == self._high:
-            return choice([item for _, item in left], span)
-        return choice([Sequence((item, self._after(used | bit)), span) for bit, item in left], span)
+            return choice([item for _, item in unused], span)
+        return choice(
+            [Sequence((item, self._after(used | bit)), span) for bit, item in unused], span
+        )
 
     def _after(self, used: int) -> Nonterminal:
         """The call of the rule after the items of some classes."""
@@ -386,8 +390,8 @@ def _narrower(shape: Arrays, features: list[Feature]) -> str:
     names = list(dict.fromkeys(feature.name for feature in features))
     places = [name for name in names if name != _LENGTH]
     listed = " or ".join([", ".join(places[:-1]), places[-1]] if len(places) > 1 else places)
-    read = f"{listed} character{' or the length' * (_LENGTH in names)}"
-    of = " or ".join(f"the property {one.property!r}" for one in features[:: len(names)])
+    read = f"{listed} character{' or the length' if _LENGTH in names else ''}"
+    of = " or ".join(f"the property {feature.property!r}" for feature in features[:: len(names)])
     if features[0].property is None:
         of = f"a text, or the remainder of an integer divided by {_MODULUS}"
     return (

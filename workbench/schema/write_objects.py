@@ -136,12 +136,12 @@ def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expre
     middle = writer.distinguished.get(owner)
     if middle not in shape.required:
         return sequence(_members(shape, steps, True, owner, writer), owner.span)
-    place = steps.index(middle)
-    is_first = shape.required.isdisjoint(steps[:place])
+    index = steps.index(middle)
+    is_first = shape.required.isdisjoint(steps[:index])
     row = [
-        *_shared(shape, steps[:place], True, f"{name}_before", owner, writer),
+        *_shared(shape, steps[:index], True, f"{name}_before", owner, writer),
         *_members(shape, [middle], is_first, owner, writer),
-        *_shared(shape, steps[place + 1 :], False, f"{name}_after", owner, writer),
+        *_shared(shape, steps[index + 1 :], False, f"{name}_after", owner, writer),
     ]
     return sequence(row, owner.span)
 
@@ -159,7 +159,9 @@ def _members(
     for name in steps:
         if name is None:
             pairs = [
-                one for those, lazy in shape.extras for one in writer.other(those, lazy, owner)
+                member
+                for those, lazy in shape.extras
+                for member in writer.other(those, lazy, owner)
             ]
         elif name in shape.undeclared:
             pairs = writer.other(StringSet.of([name]), shape.properties[name], owner)
@@ -201,15 +203,15 @@ def _optional_members(shape: Objects, name: str, owner: LazySet, writer: RuleWri
     or the member is missing.
     """
     comma, span, places = writer.spacing.comma, owner.span, declared_in(owner)
-    pairs = [writer.member(one, lazy, places) for one, lazy in shape.properties.items()]
+    pairs = [writer.member(key, lazy, places) for key, lazy in shape.properties.items()]
     others = [pair for names, lazy in shape.extras for pair in writer.other(names, lazy, owner)]
     further = choice([Sequence((comma, *pair), span) for pair in others], span)
     rest: Row[Expression] = [Repetition(further, 0, None, span)] if others else []
     firsts = [sequence([Sequence(pair, span), *rest], span) for pair in others]
     after = rest
-    for place, (one, pair) in enumerate(zip([*shape.properties][::-1], pairs[::-1], strict=True)):
-        if place:
-            rule = writer.new_name(f"{name}_after_{one}")
+    for index, (key, pair) in enumerate(zip([*shape.properties][::-1], pairs[::-1], strict=True)):
+        if index:
+            rule = writer.new_name(f"{name}_after_{key}")
             writer.rule(rule, choice(firsts, span), span)
             call = Nonterminal(rule, span)
             firsts, after = [call], [optional(Sequence((comma, call), span), span)]
@@ -347,16 +349,16 @@ class _ObjectGraph:
             elif is_all:
                 sure |= 1 << number
             else:
-                could.append([one for one in shared if not one[1].is_empty])
+                could.append([pair for pair in shared if not pair[1].is_empty])
         chosen = [(sure, names, lazy)]
         for options in could:
             for (more, its_names, its_values), (bit, those, held) in product(chosen[:], options):
                 if not (common := its_names & those).is_empty:
                     chosen.append((more | bit, common, intersection(its_values, held)))
                 self._writer.clock.check()
-        for one in chosen:
-            if one[2] is lazy or not has_no_value(one[2].values):
-                yield one
+        for option in chosen:
+            if option[2] is lazy or not has_no_value(option[2].values):
+                yield option
 
     def is_final(self, state: _State) -> bool:
         index, count, satisfied = state

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
@@ -134,16 +135,17 @@ def productive_rules(rules: Sequences[Rule], start: str) -> list[Rule]:
     """The rules reachable from the start that derive a text; empty if the start derives none."""
     bodies = {rule.name: rule.body for rule in rules}
     # no automaton of a leaf is empty: sets without strings or numbers are not written
-    alive = least(bodies, lambda body, known: derives(body, known, lambda _: True))
-    found = {
+    alive = least(bodies, lambda body, names: derives(body, names, lambda _: True))
+    productive = {
         rule.name: replace(rule, body=body)
         for rule in rules
         if (body := _productive(rule.body, alive)) is not None
     }
     reached = graphs.reachable(
-        [start] if start in found else [], lambda name: [c.name for c in calls(found[name].body)]
+        [start] if start in productive else [],
+        lambda name: [c.name for c in calls(productive[name].body)],
     )
-    return [rule for name, rule in found.items() if name in reached]
+    return [rule for name, rule in productive.items() if name in reached]
 
 
 def _productive(body: Expression, alive: Set[str]) -> Expression | None:
@@ -200,7 +202,7 @@ class RuleWriter:
         self.clock = limits.clock()
         self.rules: list[Rule] = []
         #: Sets whose rules have a name but are not yet written.
-        self.waiting: list[tuple[str, LazySet]] = []
+        self.waiting: deque[tuple[str, LazySet]] = deque()
         #: Whether a written rule has no text.
         self.without_text = False
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
@@ -208,7 +210,7 @@ class RuleWriter:
         #: target share.
         self._calls: dict[int, str] = {}
         #: The leaves of each of ``LEAVES_OF`` that are written, by the identity of the values.
-        self._typed: dict[int, list[Expression]] = {id(one): [] for one in LEAVES_OF.values()}
+        self._typed: dict[int, list[Expression]] = {id(kind): [] for kind in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
         self.unique_items: dict[Hashable, Expression] = {}
         #: The property by which items are distinguished, for the set of each class of items.
@@ -258,20 +260,20 @@ class RuleWriter:
         typed = self._typed.get(id(values))
         if typed:
             return [_at(leaf, span) for leaf in typed]
-        found: list[Expression] = [
+        expressions: list[Expression] = [
             Literal(b"true" if boolean else b"false", span)
             for boolean in sorted(values.booleans, reverse=True)
         ]
         if values.null:
-            found.append(Literal(b"null", span))
+            expressions.append(Literal(b"null", span))
         if not values.numbers.is_empty:
             machine = values.numbers.machine(self._limits)
-            found.append(Automaton(machine, numbers_label(values.numbers), span))
+            expressions.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
-            found += self.strings(values.texts, span, lazy)
+            expressions += self.strings(values.texts, span, lazy)
         if typed is not None:
-            typed += found
-        return found
+            typed += expressions
+        return expressions
 
     def strings(
         self, texts: StringSet, span: Span, lazy: LazySet | None = None
@@ -306,8 +308,8 @@ class RuleWriter:
         if texts not in self._long:
             counter = PatternCounter(texts, span, self, self._limits)
             self._long[texts] = counter.expression()
-        found = self._long[texts]
-        return [] if found is None else [found]
+        rule = self._long[texts]
+        return [] if rule is None else [rule]
 
     def block(
         self, name: str, counting: BlockCounter, level: int, kind: Content | None = None
@@ -323,26 +325,26 @@ class RuleWriter:
         self, name: str, lazy: LazySet, places: Mapping[str, Node]
     ) -> tuple[Expression, ...]:
         """A declared name of an object, a colon and a value; ``places`` as ``declared_in``."""
-        place = places.get(name)
-        found = self._members.get((name, lazy, place))
-        if found is None:
-            if place is not None and place.document.referred_from is None:
-                key, span = place.name_span, place.span
+        declared = places.get(name)
+        member = self._members.get((name, lazy, declared))
+        if member is None:
+            if declared is not None and declared.document.referred_from is None:
+                key, span = declared.name_span, declared.span
             else:
                 key = span = lazy.span
             if _PLAIN.fullmatch(name):
                 text: Expression = Literal(b'"%b"' % name.encode(), key)
             else:
                 text = choice(self.strings(StringSet.of([name]), key), key)
-            found = self._members[name, lazy, place] = self.pair(text, lazy, span)
-        return found
+            member = self._members[name, lazy, declared] = self.pair(text, lazy, span)
+        return member
 
     def other(
         self, names: StringSet, lazy: LazySet, owner: LazySet
     ) -> list[tuple[Expression, ...]]:
         """An undeclared name from a set, a colon and a value."""
-        place = owner if lazy.raw is self.algebra.all_values else lazy  # no subschema
-        span = place.span
+        origin = owner if lazy.raw is self.algebra.all_values else lazy  # no subschema
+        span = origin.span
         return [self.pair(name, lazy, span) for name in self.strings(names, span)]
 
     def pair(self, names: Expression, lazy: LazySet, span: Span) -> tuple[Expression, ...]:

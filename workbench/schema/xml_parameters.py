@@ -107,14 +107,16 @@ class _Writer:
             raise unsupported(node, "a required parameter has no value", "leave it out")
         if above and id(node) in above:
             raise unsupported(node, "a schema refers to itself alone")
-        keywords = {name: one for name, one in members.items() if name not in _ANNOTATIONS}
+        keywords = {name: member for name, member in members.items() if name not in _ANNOTATIONS}
         above |= {id(node)}
         match [*keywords] if "type" not in members else []:
             case ["$ref"]:
                 if (target := self._target(keywords["$ref"])) is not None:
                     return self.texts(target, blank, above)
             case ["anyOf"] if options := keywords["anyOf"].items:
-                return self._either([self.texts(one, blank, above) for one in options], node.span)
+                return self._either(
+                    [self.texts(option, blank, above) for option in options], node.span
+                )
         if any(name in keywords for name in _LISTS):
             return self._listed(node, members, keywords, blank)
         if ("type" not in members and not keywords) or "string" in _types(members.get("type")):
@@ -126,7 +128,7 @@ class _Writer:
         return self._json(node, _written(node), blank)
 
     def _either(self, options: list[Expression], span: Span) -> Expression:
-        if any(one is self.free for one in options):
+        if any(option is self.free for option in options):
             return self.free
         return choice(options, span)
 
@@ -140,12 +142,14 @@ class _Writer:
 
     def _json(self, node: Node, text: str, blank: Expression) -> Expression:
         """The JSON values of a schema, written with all definitions."""
-        shared = [self.root[at] for at in _SHARED if at in self.root]
-        for one in _references([node, *shared]):
-            if str(one.value).partition("/")[2].partition("/")[0] not in _SHARED:
+        shared = [self.root[key] for key in _SHARED if key in self.root]
+        for reference in _references([node, *shared]):
+            if str(reference.value).partition("/")[2].partition("/")[0] not in _SHARED:
                 hint = "write it under '$defs', and refer to it as '#/$defs/…'"
-                raise unsupported(one, "the schema of a parameter refers to shared ones only", hint)
-        parts = [f"{json.dumps(one.step)}: {_written(one)}" for one in shared]
+                raise unsupported(
+                    reference, "the schema of a parameter refers to shared ones only", hint
+                )
+        parts = [f"{json.dumps(member.step)}: {_written(member)}" for member in shared]
         return Sequence(
             (blank, self.value(node, f"{{{', '.join([*parts, text[1:]])}"), blank), node.span
         )
@@ -158,7 +162,7 @@ class _Writer:
         blank: Expression,
     ) -> Expression:
         """Some values: strings as they are, others as JSON."""
-        if unknown := [one for name, one in keywords.items() if name not in _LISTS]:
+        if unknown := [member for name, member in keywords.items() if name not in _LISTS]:
             hint = "leave it out, and list only the values that it allows"
             raise unsupported(unknown[0], "listed values as XML are not restricted further", hint)
         listed = [keywords["const"]] if "const" in keywords else []
@@ -166,28 +170,28 @@ class _Writer:
             items = keywords["enum"].items
             if items is None:
                 raise invalid(keywords["enum"], "a list of values")
-            listed = [one for one in items if not listed or _equal(one, listed[0])]
+            listed = [item for item in items if not listed or _equal(item, listed[0])]
         types = _types(members.get("type"))
-        listed = [one for one in listed if not types or _has_type(one, types)]
+        listed = [item for item in listed if not types or _has_type(item, types)]
         if not listed:
-            at = keywords.get("enum") or keywords["const"]
-            raise unsupported(at, "no value is listed that the schema allows", "add one")
-        texts = {one.value: one for one in listed if isinstance(one.value, str)}
-        for text, one in texts.items():
+            keyword = keywords.get("enum") or keywords["const"]
+            raise unsupported(keyword, "no value is listed that the schema allows", "add one")
+        texts = {item.value: item for item in listed if isinstance(item.value, str)}
+        for text, item in texts.items():
             if _END in str(text):
-                raise unsupported(one, f"a value cannot contain {_END}", "leave it out")
+                raise unsupported(item, f"a value cannot contain {_END}", "leave it out")
         options: list[Expression] = [
-            Literal(str(text).encode(), one.span) for text, one in texts.items()
+            Literal(str(text).encode(), item.span) for text, item in texts.items()
         ]
-        others = [_written(one) for one in listed if not isinstance(one.value, str)]
+        others = [_written(item) for item in listed if not isinstance(item.value, str)]
         if others:
             options.append(self._json(node, f'{{"enum": [{", ".join(others)}]}}', blank))
         return self._either(options, node.span)
 
 
-def _equal(one: Node, other: Node) -> bool:
-    same = isinstance(one.value, bool) == isinstance(other.value, bool)
-    return same and one.json_value() == other.json_value()
+def _equal(node: Node, other: Node) -> bool:
+    same = isinstance(node.value, bool) == isinstance(other.value, bool)
+    return same and node.json_value() == other.json_value()
 
 
 def _has_type(node: Node, types: list[object]) -> bool:
@@ -219,4 +223,4 @@ def _written(node: Node) -> str:
 def _types(node: Node | None) -> list[object]:
     if node is None:
         return []
-    return [one.value for one in node.items] if node.items is not None else [node.value]
+    return [item.value for item in node.items] if node.items is not None else [node.value]

@@ -44,13 +44,13 @@ def _names_members(subschemas: SubschemaSets, node: Node) -> bool:
 
     A schema that is a part of itself adds nothing to itself.
     """
-    known = subschemas.naming
-    if node not in known:
+    memo = subschemas.naming
+    if node not in memo:
         subschemas.algebra.clock.check()
-        known[node] = False
+        memo[node] = False
         parts = _naming_parts(subschemas, node.members or {})
-        known[node] = next(parts, None) is not None
-    return known[node]
+        memo[node] = next(parts, None) is not None
+    return memo[node]
 
 
 def _naming_parts(subschemas: SubschemaSets, members: dict[str, Node]) -> Iterator[str]:

@@ -161,7 +161,9 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
     booleans = algebra.all_values.booleans
     return Values(
         sum(option.null for option in plain) == 1,
-        frozenset(one for one in booleans if sum(one in option.booleans for option in plain) == 1),
+        frozenset(
+            value for value in booleans if sum(value in option.booleans for option in plain) == 1
+        ),
         _leaves([(option.numbers, option.numbers) for option in plain], algebra.clock),
         _leaves([(option.texts, possible_texts(option)) for option in plain], algebra.clock),
         _shapes(
@@ -214,12 +216,12 @@ def _shapes(
         if not all(empty(shape) for shape in common):
             overlaps[index].add(before)
             overlaps[before].add(index)
-    found: list[Shape] = []
+    shapes: list[Shape] = []
     for index, option in enumerate(kept):
         for other in sorted(overlaps[index]):
             option = meet(algebra, option, others(algebra, plain[other]))
-        found += option
-    return non_empty_shapes(algebra, found)
+        shapes += option
+    return non_empty_shapes(algebra, shapes)
 
 
 def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[int, int]]:
@@ -232,7 +234,9 @@ def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[i
     for index, option in enumerate(options):
         if option:
             tags[index] = [tags_of(shape) for shape in option]
-    names = {index: reduce(and_, (one.keys() for one in tags[index])) for index in tags}
+    names = {
+        index: reduce(and_, (option_tags.keys() for option_tags in tags[index])) for index in tags
+    }
     common = Counter(chain.from_iterable(names.values())).most_common(1)
     name = common[0][0] if common else ""
     alike: defaultdict[object, list[int]] = defaultdict(list)
@@ -240,7 +244,7 @@ def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[i
     for index, its_tags in tags.items():
         values: set[object] = set()
         if name in names[index]:
-            values.update(*(one[name] for one in its_tags))
+            values.update(*(option_tags[name] for option_tags in its_tags))
         near = {before for value in values for before in alike[value]}
         near.update(untagged if values else range(index))
         for before in sorted(near & tags.keys()):
@@ -341,7 +345,7 @@ def _if_there(subschemas: SubschemaSets, name: str, held: Node, tracked: bool) -
     algebra = subschemas.algebra
     if held.items is not None and held.parent and held.parent.step != "dependentSchemas":
         names = [item.value for item in held.items]
-        if not all(isinstance(one, str) for one in names):
+        if not all(isinstance(item, str) for item in names):
             raise invalid(held, "a list of names")
         asked = replaced(algebra.no_values, objects=(_with(subschemas, [name, *map(str, names)]),))
     else:

@@ -148,10 +148,10 @@ class Emptiness:
         """Whether no property can match one of the (names, values) pairs; None if unknown."""
         intersection, held = self.algebra.intersection, list[LazySet]()
         for names, lazy in pairs:
-            declared = (own for name, own in shape.properties.items() if names.contains(name))
-            others = (own for those, own in shape.extras if not (those & names).is_empty)
-            held += [intersection(own, lazy) for own in (*declared, *others)]
-        return all_of(self.of_set(one) for one in held)
+            declared = (values for name, values in shape.properties.items() if names.contains(name))
+            others = (values for those, values in shape.extras if not (those & names).is_empty)
+            held += [intersection(values, lazy) for values in (*declared, *others)]
+        return all_of(self.of_set(part) for part in held)
 
     def _arrays(self, shape: Arrays) -> bool | None:
         if shape.high is not None and shape.high < shape.low:

@@ -273,8 +273,8 @@ def _extras(
                 parted.append((those, held))
                 continue
             parted.append((matched, lazy if held is None else algebra.intersection(held, lazy)))
-            if not (left := those & ~names).is_empty:
-                parted.append((left, held))
+            if not (remaining := those & ~names).is_empty:
+                parted.append((remaining, held))
         parts = parted
         if len(parts) > _MAX_NAME_SETS:
             why = f"its patterns divide names into more than {_MAX_NAME_SETS} sets"
@@ -293,10 +293,10 @@ def _required(keyword: Node | None) -> frozenset[str]:
 
 def _note_misspelt(algebra: SetAlgebra, properties: Node | None, required: Node) -> None:
     """Add a note for each required name that is like a property, and is none."""
-    known = (properties and properties.members) or {}
+    declared = (properties and properties.members) or {}
     for item in required.items or ():
-        if isinstance(item.value, str) and item.value not in known:
-            meant = suggestion(item.value, known, similar=VERY_SIMILAR)
+        if isinstance(item.value, str) and item.value not in declared:
+            meant = suggestion(item.value, declared, similar=VERY_SIMILAR)
             if meant[1] is not None:
                 message = f"{item.value!r} is required but is not among the properties"
                 algebra.add_note(item, message, meant, at_value=True)
@@ -320,8 +320,8 @@ def _with_required(
     for name in fresh:
         held = (lazy for names, lazy in extras if names.contains(name))
         properties[name] = next(held, subschemas.algebra.nothing)
-    left = all_but(fresh)
-    return non_empty((names & left, lazy) for names, lazy in extras)
+    remaining = all_but(fresh)
+    return non_empty((names & remaining, lazy) for names, lazy in extras)
 
 
 def arrays_of(

@@ -62,7 +62,7 @@ def meet_arrays(
     if not left or not right:
         return ()
     return non_empty_shapes(
-        algebra, (_arrays(algebra, one, other) for one, other in product(left, right))
+        algebra, (_arrays(algebra, first, other) for first, other in product(left, right))
     )
 
 
@@ -73,7 +73,7 @@ def meet_objects(
     if not left or not right:
         return ()
     return non_empty_shapes(
-        algebra, (both_objects(algebra, one, other) for one, other in product(left, right))
+        algebra, (both_objects(algebra, first, other) for first, other in product(left, right))
     )
 
 
@@ -166,9 +166,9 @@ def both_objects(algebra: SetAlgebra, left: Objects, right: Objects) -> Objects 
     # names of one shape alone keep their sets if the other shape is open
     are_open = else_mine is not None and else_its is not None
     for name in [name for name in mine if name in its] if are_open else [*properties]:
-        one = mine.get(name) or else_mine or property_of(left, name)
+        first = mine.get(name) or else_mine or property_of(left, name)
         other = its.get(name) or else_its or property_of(right, name)
-        lazy = nothing if one is None or other is None else intersection(one, other)
+        lazy = nothing if first is None or other is None else intersection(first, other)
         if lazy is nothing and name in required:
             return None
         properties[name] = lazy
@@ -223,8 +223,8 @@ def _extras(
     algebra: SetAlgebra, left: Objects, right: Objects
 ) -> Iterator[tuple[StringSet, LazySet]]:
     """The undeclared names of both shapes: the intersections of their sets of names."""
-    for (names, one), (also, other) in product(left.extras, right.extras):
-        lazy = algebra.intersection(one, other)
+    for (names, first), (also, other) in product(left.extras, right.extras):
+        lazy = algebra.intersection(first, other)
         if lazy is not algebra.nothing:
             common = names if names is also else names & also
             if not common.is_empty:
@@ -263,18 +263,18 @@ def complement(algebra: SetAlgebra, values: Values) -> Values:
 
 def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[Arrays, ...]:
     """The arrays in none of the shapes."""
-    left: tuple[Arrays, ...] = (algebra.any_array,)
+    remaining: tuple[Arrays, ...] = (algebra.any_array,)
     for shape in shapes:
-        left = meet_arrays(algebra, left, tuple(_failing_arrays(algebra, shape)))
-    return left
+        remaining = meet_arrays(algebra, remaining, tuple(_failing_arrays(algebra, shape)))
+    return remaining
 
 
 def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
     """The objects in none of the shapes."""
-    left: tuple[Objects, ...] = (algebra.any_object,)
+    remaining: tuple[Objects, ...] = (algebra.any_object,)
     for shape in shapes:
-        left = meet_objects(algebra, left, tuple(_failing_objects(algebra, shape)))
-    return left
+        remaining = meet_objects(algebra, remaining, tuple(_failing_objects(algebra, shape)))
+    return remaining
 
 
 def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:

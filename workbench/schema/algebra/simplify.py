@@ -83,14 +83,14 @@ def in_text_order(
     Its declared names come first by default. If ``properties`` is not the first of these keywords
     in the text, the order of the text is accepted too.
     """
-    own = members["properties"].members or {}
+    declared = members["properties"].members or {}
     words = [word for word in members if word == "properties" or word in parts]
     if words[0] == "properties":
         return list(shapes)
     order: dict[str, None] = {}
     for word in words:
         objects = parts[word].objects if word in parts else ()
-        order |= dict.fromkeys(own if word == "properties" else ())
+        order |= dict.fromkeys(declared if word == "properties" else ())
         order |= dict.fromkeys(name for shape in objects for name in declared_names(shape))
     if len(order) > _MAX_COMMON_NAMES:
         return list(shapes)
@@ -133,8 +133,8 @@ def _in_order(algebra: SetAlgebra, shape: Objects, order: tuple[str, ...]) -> Ob
     names = sorted([*shape.properties, *pulled], key=lambda name: rank.get(name, len(rank)))
     extras = shape.extras
     if pulled:
-        left = all_but(pulled)
-        extras = non_empty((those & left, lazy) for those, lazy in extras)
+        remaining = all_but(pulled)
+        extras = non_empty((those & remaining, lazy) for those, lazy in extras)
     return replaced(
         shape,
         properties={name: property_of(shape, name) or algebra.nothing for name in names},
@@ -194,13 +194,15 @@ def _array(algebra: SetAlgebra, shape: Arrays) -> Arrays | None:
         return None
     prefix, rest = list(shape.prefix), shape.rest
     condition: list[Contains] = []
-    for one in shape.contains:
-        if one.low == one.high == 0 and one.start <= len(prefix):
-            none = algebra.complement(one.values)
-            prefix[one.start :] = [algebra.intersection(item, none) for item in prefix[one.start :]]
+    for contained in shape.contains:
+        if contained.low == contained.high == 0 and contained.start <= len(prefix):
+            none = algebra.complement(contained.values)
+            prefix[contained.start :] = [
+                algebra.intersection(item, none) for item in prefix[contained.start :]
+            ]
             rest = algebra.intersection(rest, none)
-        elif one.low or one.high is not None:
-            condition.append(one)
+        elif contained.low or contained.high is not None:
+            condition.append(contained)
     high = shape.high
     for index, item in enumerate([*prefix, rest]):
         if (high is None or index < high) and algebra.is_empty(item):
@@ -240,13 +242,13 @@ def tags_of(shape: Objects | Arrays) -> Tags:
     """The tags of a shape; arrays have none."""
     if isinstance(shape, Arrays):
         return {}
-    found = {name: _tag(shape.properties[name]) for name in shape.required}
-    return {name: tag for name, tag in found.items() if tag is not None}
+    tags = {name: _tag(shape.properties[name]) for name in shape.required}
+    return {name: tag for name, tag in tags.items() if tag is not None}
 
 
-def have_disjoint_tags(one: Tags, other: Tags) -> bool:
+def have_disjoint_tags(tags: Tags, other: Tags) -> bool:
     """Whether shapes with these tags are surely disjoint."""
-    return any(name in other and tag.isdisjoint(other[name]) for name, tag in one.items())
+    return any(name in other and tag.isdisjoint(other[name]) for name, tag in tags.items())
 
 
 def _tag(lazy: LazySet) -> frozenset[object] | None:
@@ -360,22 +362,22 @@ def _distinguishing_name(shapes: Sequence[Arrays | Objects]) -> str | None:
     return None
 
 
-def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects) -> bool:
+def _within(algebra: SetAlgebra, shape: Arrays | Objects, other: Arrays | Objects) -> bool:
     """Whether a shape is obviously contained in another one."""
-    if not isinstance(one, Objects) or not isinstance(other, Objects):
+    if not isinstance(shape, Objects) or not isinstance(other, Objects):
         return False
-    if not other.required <= one.required or other.low > one.low:
+    if not other.required <= shape.required or other.low > shape.low:
         return False
-    if any(pairs not in one.some for pairs in other.some):
+    if any(pairs not in shape.some for pairs in other.some):
         return False
-    if one.evaluated is not other.evaluated:
+    if shape.evaluated is not other.evaluated:
         return False
-    if other.high is not None and (one.high is None or one.high > other.high):
+    if other.high is not None and (shape.high is None or shape.high > other.high):
         return False
-    mine, its = one.properties, other.properties
+    mine, its = shape.properties, other.properties
     for name, lazy in its.items():
-        own = mine.get(name) or property_of(one, name) or algebra.nothing
-        if own is not algebra.nothing and not lazy.key <= own.key:
+        values = mine.get(name) or property_of(shape, name) or algebra.nothing
+        if values is not algebra.nothing and not lazy.key <= values.key:
             return False
     for name in () if is_open(other, algebra.anything) else mine.keys() - its.keys():
         held = property_of(other, name)
@@ -386,7 +388,7 @@ def _within(algebra: SetAlgebra, one: Arrays | Objects, other: Arrays | Objects)
             held.key <= lazy.key and _covered(names, allowed, other)
             for allowed, held in other.extras
         )
-        for names, lazy in one.extras
+        for names, lazy in shape.extras
     )
 
 
@@ -394,6 +396,6 @@ def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether each of these names is allowed, or is declared by a shape."""
     if names is allowed:
         return True
-    left = names & ~allowed
-    few = left.finite(len(shape.properties))
+    remaining = names & ~allowed
+    few = remaining.finite(len(shape.properties))
     return few is not None and all(name in shape.properties for name in few)

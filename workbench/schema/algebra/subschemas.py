@@ -128,8 +128,8 @@ class Subschemas:
 
         A subschema that is only a ``$ref`` has the same set as its target.
         """
-        here = self if self._is_simple else self._entering(node)
-        cache = here._tracked if tracked else here._plain
+        subschemas = self if self._is_simple else self._entering(node)
+        cache = subschemas._tracked if tracked else subschemas._plain
         lazy = cache.get(node)
         if lazy is not None:
             return lazy
@@ -138,16 +138,16 @@ class Subschemas:
             return lazy
         aliases: list[tuple[Subschemas, Node]] = []
         target = node
-        while (further := here._ref_target(target)) is not None:
-            aliases.append((here, target))
-            there = here._entering(further)
-            if (there, further) in aliases:
+        while (further := subschemas._ref_target(target)) is not None:
+            aliases.append((subschemas, target))
+            entered = subschemas._entering(further)
+            if (entered, further) in aliases:
                 reference = first_keyword(target, ("$ref", *_DYNAMIC))
                 raise unsupported(reference, "it refers only to itself")
-            here, target = there, further
-        lazy = here._cache(tracked).get(target) or here._new_subschema(target, tracked)
-        for owner, one in (*aliases, (here, target)):
-            owner._cache(tracked)[one] = lazy
+            subschemas, target = entered, further
+        lazy = subschemas._cache(tracked).get(target) or subschemas._new_subschema(target, tracked)
+        for owner, alias in (*aliases, (subschemas, target)):
+            owner._cache(tracked)[alias] = lazy
         return lazy
 
     def _cache(self, tracked: bool) -> dict[Node, LazySet]:
@@ -297,10 +297,10 @@ class Subschemas:
         else:
             if not isinstance(named.value, list) or not named.value:
                 raise invalid(named, "the name of a type, or a list of them")
-            for one in named.value:
-                if not isinstance(one.value, str) or one.value not in _TYPES:
-                    raise _no_type(one)
-            types = frozenset(str(one.value) for one in named.value)
+            for type_node in named.value:
+                if not isinstance(type_node.value, str) or type_node.value not in _TYPES:
+                    raise _no_type(type_node)
+            types = frozenset(str(type_node.value) for type_node in named.value)
         nullable = members.get("nullable")
         if nullable is not None and "nullable" in self.keywords:
             if not isinstance(nullable.value, bool):
@@ -310,9 +310,9 @@ class Subschemas:
 
 
 @lru_cache(maxsize=256)
-def _keyword_meant(word: str, known: frozenset[str]) -> Meant:
+def _keyword_meant(word: str, keywords: frozenset[str]) -> Meant:
     """The keyword meant by an unknown one; the same ones occur in many schemas."""
-    return suggestion(word, sorted(known), similar=VERY_SIMILAR)
+    return suggestion(word, sorted(keywords), similar=VERY_SIMILAR)
 
 
 #: Names of types elsewhere.

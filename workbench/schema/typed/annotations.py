@@ -38,7 +38,7 @@ def read_enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration
 
     Raises: ParseError of kind ``unsupported_class``.
     """
-    text, place = names.text, names.text.name_span(node)
+    text, span = names.text, names.text.name_span(node)
     bases = tuple(_base(names, base) for base in node.bases)
     members: dict[str, str] = {}
     for statement in node.body:
@@ -53,8 +53,8 @@ def read_enumeration(names: Names, node: ast.ClassDef, name: str) -> Enumeration
                 text.refuse("expected members, as in  RED = 1", statement, kind="unsupported_class")
     if not members:
         hint = "give it members, as in  RED = 1"
-        text.refuse(f"{name} has no members, so no value", place, hint, "unsupported_class")
-    return Enumeration(name, tuple(members.items()), bases, place)
+        text.refuse(f"{name} has no members, so no value", span, hint, "unsupported_class")
+    return Enumeration(name, tuple(members.items()), bases, span)
 
 
 def _word(names: Names, target: ast.expr) -> str:
@@ -83,13 +83,13 @@ def _value(
     if isinstance(value, ast.Call) and names.meant(dotted(value.func) or "") == "enum.auto":
         if "StrEnum" in bases:
             return repr(member.lower())
-        numbers = [int(known) for known in before.values() if known.lstrip("-").isdigit()]
+        numbers = [int(text) for text in before.values() if text.lstrip("-").isdigit()]
         return str(numbers[-1] + 1 if numbers else 1)
     try:
-        known = ast.literal_eval(value)
+        constant = ast.literal_eval(value)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return OPAQUE  # calls write a member by its name; only JSON needs its value
-    return literal_or(repr(known), OPAQUE)
+    return literal_or(repr(constant), OPAQUE)
 
 
 #: The most types of one text; the types of an alias are counted for each use.
@@ -190,8 +190,8 @@ class Annotations:
 
     def _named(self, node: ast.expr, name: str) -> Type:
         names, span = self.names, self.names.text.span(node)
-        if found := names.class_named(name, self.owner):
-            return Named(found, span)
+        if class_name := names.class_named(name, self.owner):
+            return Named(class_name, span)
         if name in self.within:
             self._refuse(
                 node, f"the alias {name} refers to itself", "write a dataclass with a field of it"
@@ -218,13 +218,13 @@ class Annotations:
             fixed = self._written(node, name, fix) if fix in _REPLACING else None
             self._refuse(node, f"expected {_USUAL}, not {name}", REPLACEMENTS[last], fixed)
         module = self.names.imported.get(owner, "")
-        known = KNOWN_IMPORTS.get(module, ()) if dot else self._names_of_types()
+        choices = KNOWN_IMPORTS.get(module, ()) if dot else self._names_of_types()
         if "." in meant:
-            hint, near = suggestion(last, known, "use str, or a dataclass of its parts")
+            hint, near = suggestion(last, choices, "use str, or a dataclass of its parts")
             fixed = self._written(node, name, near and owner + dot + near)
             self._refuse(node, f"expected {_USUAL}, not {name}", hint, fixed)
         otherwise = f"define {name} in the text as a dataclass or an Enum"
-        hint, near = suggestion(name, known, otherwise, _SYNONYMS, VERY_SIMILAR)
+        hint, near = suggestion(name, choices, otherwise, _SYNONYMS, VERY_SIMILAR)
         message, fixed = f"the type {name} is not defined", self._written(node, name, near)
         self.names.text.refuse(message, node, hint, "undefined_name", fixed)
 
@@ -309,8 +309,8 @@ class Annotations:
                 inner = self.type(node)
                 return inner.values if isinstance(inner, OneOf) else ()
             case ast.Attribute(value=owner, attr=member) if name := dotted(owner):
-                if found := self.names.class_named(name, self.owner):
-                    return (Member(found, member),)
+                if class_name := self.names.class_named(name, self.owner):
+                    return (Member(class_name, member),)
         return self._refuse(
             node, "expected texts, whole numbers, True, False, None or members in Literal"
         )
@@ -331,9 +331,9 @@ class Annotations:
 def union_of(options: Sequence[Type], span: Span) -> Type:
     """The flat union of types without duplicates; a single type is returned unchanged."""
     flat = [
-        one
+        part
         for option in options
-        for one in (option.options if isinstance(option, Union) else (option,))
+        for part in (option.options if isinstance(option, Union) else (option,))
     ]
-    unique = tuple({repr(one): one for one in flat}.values())  # 1 == True in Python
+    unique = tuple({repr(part): part for part in flat}.values())  # 1 == True in Python
     return replace(unique[0], span=span) if len(unique) == 1 else Union(unique, span)

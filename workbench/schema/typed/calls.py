@@ -15,6 +15,7 @@ Source: Koo et al. 2024, §5.2.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field, replace
 from functools import cache
 
@@ -125,8 +126,8 @@ def call_tree(types: Types) -> GrammarTree:
     writer = _Writer(types)
     root = types.definitions[types.root]
     writer.rules.append(_rule(START, writer.called(types.root, root.span), root.span))
-    for name in writer.waiting:  # grows during the iteration
-        writer.write(types.definitions[name])
+    while writer.waiting:
+        writer.write(types.definitions[writer.waiting.popleft()])
     for scalar, span in writer.scalars.items():
         writer.rules.append(_rule(_SCALARS[scalar], scalar_rule(scalar, span), span))
     return GrammarTree(tuple(writer.rules), types.source)
@@ -141,7 +142,7 @@ class _Writer:
     #: The rule of each class that has been called, by the class's name.
     classes: dict[str, str] = field(default_factory=dict)
     #: The classes in the order of their first calls.
-    waiting: list[str] = field(default_factory=list)
+    waiting: deque[str] = field(default_factory=deque)
     #: The span of the first use of each scalar, which becomes the span of its rule.
     scalars: dict[Scalar, Span] = field(default_factory=dict)
     _taken: set[str] = field(default_factory=lambda: {START, *_SCALARS.values()})
@@ -163,33 +164,35 @@ class _Writer:
 
     def write(self, definition: Definition) -> None:
         """Write the rule of a class."""
-        rule, span, place = self.classes[definition.name], definition.span, len(self.rules)
+        rule, span, index = self.classes[definition.name], definition.span, len(self.rules)
         if isinstance(definition, Enumeration):
             members = (_text(f"{definition.name}.{name}", span) for name, _ in definition.members)
             body = _choice(span, *members)
         else:
             body = self._record(definition, rule)
-        self.rules.insert(place, _rule(rule, body, span))  # before the rules that only it calls
+        self.rules.insert(index, _rule(rule, body, span))  # before the rules that only it calls
 
     def _record(self, record: Record, rule: str) -> Expression:
         """``Person(name=…, age=…)``."""
         span = record.span
         head, tail = _text(f"{record.name}(", span), _text(")", span)
         first_required = next(
-            (i for i, one in enumerate(record.fields) if one.default is None), None
+            (i for i, member in enumerate(record.fields) if member.default is None), None
         )
         if first_required is None:
             return _sequence(span, head, self._all_optional(record, rule), tail)
         written: list[Expression] = []
-        for i, one in enumerate(record.fields):
-            keyword = self._keyword(one, rule)
+        for i, member in enumerate(record.fields):
+            keyword = self._keyword(member, rule)
             if i < first_required:
-                written.append(_optional(_sequence(one.span, keyword, _separator(",", one.span))))
+                written.append(
+                    _optional(_sequence(member.span, keyword, _separator(",", member.span)))
+                )
             elif i == first_required:
                 written.append(keyword)
             else:
-                following = _sequence(one.span, _separator(",", one.span), keyword)
-                written.append(following if one.default is None else _optional(following))
+                following = _sequence(member.span, _separator(",", member.span), keyword)
+                written.append(following if member.default is None else _optional(following))
         return _sequence(span, head, *written, tail)
 
     def _all_optional(self, record: Record, rule: str) -> Expression:
@@ -201,21 +204,23 @@ class _Writer:
         """
         options: list[Expression] = []
         following: Expression = SequenceNode((), record.span)
-        for one in reversed(record.fields):
-            keyword = self._keyword(one, rule)
-            options.append(_sequence(one.span, keyword, following))
-            if one is not record.fields[0]:
-                name = self._free(f"{rule}_from_{one.name}")
-                more = _optional(_sequence(one.span, _separator(",", one.span), keyword))
-                self.rules.append(_rule(name, _sequence(one.span, more, following), one.span))
-                following = Nonterminal(name, one.span)
+        for member in reversed(record.fields):
+            keyword = self._keyword(member, rule)
+            options.append(_sequence(member.span, keyword, following))
+            if member is not record.fields[0]:
+                name = self._free(f"{rule}_from_{member.name}")
+                more = _optional(_sequence(member.span, _separator(",", member.span), keyword))
+                self.rules.append(_rule(name, _sequence(member.span, more, following), member.span))
+                following = Nonterminal(name, member.span)
         if not options:
             return SequenceNode((), record.span)
         return _optional(_choice(record.span, *reversed(options)))
 
-    def _keyword(self, one: Field, rule: str) -> Expression:
-        name = f"{rule}_{one.name}"
-        return _sequence(one.span, _text(f"{one.name}=", one.span), self._type(one.type, name))
+    def _keyword(self, field: Field, rule: str) -> Expression:
+        name = f"{rule}_{field.name}"
+        return _sequence(
+            field.span, _text(f"{field.name}=", field.span), self._type(field.type, name)
+        )
 
     def _type(self, type_: Type, name: str) -> Expression:
         """The literals of a type; ``name`` is the prefix of rules that only this type calls."""
@@ -259,7 +264,7 @@ class _Writer:
 
 def _leaves(node: Expression) -> int:
     """The number of terminals and calls in an expression."""
-    return sum(not isinstance(one, SequenceNode | Choice | Repetition) for one in walk(node))
+    return sum(not isinstance(part, SequenceNode | Choice | Repetition) for part in walk(node))
 
 
 def _value(value: str | int | Member | None, span: Span) -> Expression:
@@ -306,7 +311,9 @@ def _separator(separator: str, span: Span) -> Expression:
 def _sequence(span: Span, *items: Expression) -> Expression:
     """The concatenation, without nested sequences."""
     flat = [
-        one for item in items for one in (item.items if isinstance(item, SequenceNode) else (item,))
+        inner
+        for item in items
+        for inner in (item.items if isinstance(item, SequenceNode) else (item,))
     ]
     return flat[0] if len(flat) == 1 else SequenceNode(tuple(flat), span)
 
@@ -318,8 +325,8 @@ def _optional(item: Expression) -> Expression:
 def _choice(span: Span, *options: Expression) -> Expression:
     """One of the options, without nested choices."""
     flat = [
-        one
+        inner
         for option in options
-        for one in (option.options if isinstance(option, Choice) else (option,))
+        for inner in (option.options if isinstance(option, Choice) else (option,))
     ]
     return flat[0] if len(flat) == 1 else Choice(tuple(flat), span)

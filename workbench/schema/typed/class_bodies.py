@@ -36,14 +36,14 @@ def dataclass_settings(names: Names, node: ast.ClassDef) -> Settings | None:
 
     Raises: ParseError of kind ``unsupported_class``.
     """
-    found = None
+    settings = None
     for decorator in node.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
         if names.meant(dotted(call.func if call else decorator) or "") != "dataclasses.dataclass":
             written = dotted(call.func if call else decorator) or ""
             hint, fix = suggestion(written, ("dataclass",), "leave out other decorators")
-            place = call.func if call else decorator
-            names.text.refuse("expected @dataclass", place, hint, "unsupported_class", fix)
+            target = call.func if call else decorator
+            names.text.refuse("expected @dataclass", target, hint, "unsupported_class", fix)
         given = _keywords(names, call) if call else {}
         if not _is_on(names, given, "init", otherwise=True):
             names.text.refuse(
@@ -56,8 +56,8 @@ def dataclass_settings(names: Names, node: ast.ClassDef) -> Settings | None:
             or _is_on(names, given, "unsafe_hash")
             or not _is_on(names, given, "eq", otherwise=True)  # hashed by identity
         )
-        found = Settings(_is_on(names, given, "kw_only"), hashable)
-    return found
+        settings = Settings(_is_on(names, given, "kw_only"), hashable)
+    return settings
 
 
 def read_record(
@@ -81,10 +81,10 @@ def read_record(
     inherited = set(body.fields)
     for statement in node.body:
         body.take(statement)
-    own = (field for field in body.fields.values() if field.name not in inherited)
-    _check_order(names, [field for field in own if field.name not in body.keywords])
-    place = text.name_span(node)
-    return Record(name, tuple(body.fields.values()), settings.hashable, place)
+    own_fields = (field for field in body.fields.values() if field.name not in inherited)
+    _check_order(names, [field for field in own_fields if field.name not in body.keywords])
+    span = text.name_span(node)
+    return Record(name, tuple(body.fields.values()), settings.hashable, span)
 
 
 @dataclass(slots=True, eq=False)
@@ -172,8 +172,8 @@ def _field(
     """A field (None if it is not a parameter of the constructor); whether it is keyword-only."""
     value = statement.value
     type_ = Annotations(names, owner).type(statement.annotation)
-    place = names.text.span(statement.target)
-    field = Field(word, type_, span=place)
+    span = names.text.span(statement.target)
+    field = Field(word, type_, span=span)
     if value is None:
         return field, kw_only
     if not isinstance(value, ast.Call) or (
@@ -187,8 +187,8 @@ def _field(
     if "default" in given:
         field = replace(field, default=_default(names, given["default"]))
     elif "default_factory" in given:
-        made = names.meant(dotted(given["default_factory"]) or "")
-        field = replace(field, default=FACTORY_DEFAULTS.get(made, OPAQUE))
+        factory = names.meant(dotted(given["default_factory"]) or "")
+        field = replace(field, default=FACTORY_DEFAULTS.get(factory, OPAQUE))
     return field, kw_only
 
 

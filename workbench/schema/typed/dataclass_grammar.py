@@ -94,8 +94,8 @@ def _typed(
     types: Types, factory: InstanceFactory, style: str, limits: Limits, whitespace: str | int
 ) -> TypedGrammar:
     if style not in _STYLES:
-        known = " or ".join(map(repr, _STYLES))
-        raise WorkbenchError(f"unknown style {style!r}", f"choose {known}")
+        styles = " or ".join(map(repr, _STYLES))
+        raise WorkbenchError(f"unknown style {style!r}", f"choose {styles}")
     tree_of, read = _STYLES[style]
     return TypedGrammar(types, tree_of(types, limits, whitespace), read, factory)
 

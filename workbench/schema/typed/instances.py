@@ -70,9 +70,9 @@ def parse_call(types: Types, factory: InstanceFactory, source: Source, type_: Ty
     try:
         return _CallConverter(types, factory).value(value, type_)
     except TypeMismatchError as error:
-        place = error.place
-        assert isinstance(place, Span), "raised below"
-        raise ParseError(error.message, source, place, kind="mismatch") from None
+        span = error.place
+        assert isinstance(span, Span), "raised below"
+        raise ParseError(error.message, source, span, kind="mismatch") from None
     except RecursionError:
         raise too_deep(source) from None
 
@@ -85,13 +85,13 @@ class _Converter:
     factory: InstanceFactory
     options: UnionOptions = field(default_factory=UnionOptions)
 
-    def constant(self, one: str | int | Member | None) -> object:
+    def constant(self, value: str | int | Member | None) -> object:
         """A value of a ``Literal``."""
-        if not isinstance(one, Member):
-            return one
-        owner = self.types.definitions[one.owner]
+        if not isinstance(value, Member):
+            return value
+        owner = self.types.definitions[value.owner]
         assert isinstance(owner, Enumeration), "python_reader has checked it"
-        return self.factory.member(owner, one.name)
+        return self.factory.member(owner, value.name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,9 @@ class _CallConverter(_Converter):
             case Many(kind=kind, item=item), _:
                 return self._many(value, kind, item, type_)
             case Tuple(items=items), Items(bracket="(", items=given) if len(given) == len(items):
-                return tuple(self.value(one, item) for one, item in zip(given, items, strict=True))
+                return tuple(
+                    self.value(each, item) for each, item in zip(given, items, strict=True)
+                )
             case Dict(key=key, value=item), Pairs(pairs=pairs):
                 return {self.value(k, key): self.value(v, item) for k, v in pairs}
         raise _expected(value.span, type_)
@@ -135,16 +137,16 @@ class _CallConverter(_Converter):
     def _one_of(
         self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
     ) -> object:
-        for one in values:
-            match one, value:
-                case Member(), Word(name=given) if given == value_text(one):
-                    return self.constant(one)
-                case str(), Text(value=given) if given == one:
-                    return one
-                case bool() | None, Word(name=given) if given == str(one):
-                    return one
-                case int(), Number(value=int(given)) if given == one and type(one) is int:
-                    return one
+        for literal in values:
+            match literal, value:
+                case Member(), Word(name=given) if given == value_text(literal):
+                    return self.constant(literal)
+                case str(), Text(value=given) if given == literal:
+                    return literal
+                case bool() | None, Word(name=given) if given == str(literal):
+                    return literal
+                case int(), Number(value=int(given)) if given == literal and type(literal) is int:
+                    return literal
         raise _expected(value.span, type_)
 
     def _named(self, value: Value, definition: Record | Enumeration) -> object:
@@ -158,7 +160,7 @@ class _CallConverter(_Converter):
         raise _expected(value.span, Named(definition.name))
 
     def _record(self, call: Call, record: Record) -> object:
-        fields = {one.name: one for one in record.fields}
+        fields = {field.name: field for field in record.fields}
         given = {}
         for keyword, value in call.keywords:
             if keyword not in fields:
@@ -172,11 +174,11 @@ class _CallConverter(_Converter):
     def _many(self, value: Value, kind: Kind, item: Type, type_: Type) -> object:
         match kind, value:
             case Kind.LIST, Items(bracket="[", items=items):
-                return [self.value(one, item) for one in items]
+                return [self.value(each, item) for each in items]
             case Kind.TUPLE, Items(bracket="(", items=items):
-                return tuple(self.value(one, item) for one in items)
+                return tuple(self.value(each, item) for each in items)
             case Kind.SET, Items(bracket="{", items=items):
-                return {self.value(one, item) for one in items}
+                return {self.value(each, item) for each in items}
             case Kind.SET, Call(name="set", keywords=(), given=()):
                 return set()
             case Kind.FROZENSET, Call(name="frozenset", keywords=(), given=()):
@@ -184,7 +186,7 @@ class _CallConverter(_Converter):
             case Kind.FROZENSET, Call(
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
-                return frozenset(self.value(one, item) for one in items)
+                return frozenset(self.value(each, item) for each in items)
         raise _expected(value.span, type_)
 
 
@@ -196,8 +198,8 @@ def as_float(number: float) -> float:
         return number
 
 
-def _expected(place: Span | str, type_: Type) -> TypeMismatchError:
-    return TypeMismatchError(place, f"expected {type_text(type_)}")
+def _expected(position: Span | str, type_: Type) -> TypeMismatchError:
+    return TypeMismatchError(position, f"expected {type_text(type_)}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -243,8 +245,8 @@ class RecordInstance:
     __fields: tuple[tuple[str, object], ...]
 
     def __getattr__(self, name: str) -> object:
-        for known, value in self.__fields:
-            if known == name:
+        for field_name, value in self.__fields:
+            if field_name == name:
                 return value
         raise AttributeError(f"{self.__type} has no field {name!r}")
 
@@ -270,8 +272,8 @@ class RecordFactory:
 
     def instance(self, record: Record, given: Mapping[str, object]) -> RecordInstance:
         values = (
-            (one.name, given[one.name] if one.name in given else self._default(one))
-            for one in record.fields
+            (field.name, given[field.name] if field.name in given else self._default(field))
+            for field in record.fields
         )
         return RecordInstance(record.name, tuple(values))
 
@@ -322,36 +324,36 @@ def _no_constant(name: str) -> NoReturn:
 class _JsonConverter(_Converter):
     """Converts a JSON value; ``at`` is its JSON pointer."""
 
-    def value(self, value: object, type_: Type, at: str) -> object:
+    def value(self, value: object, type_: Type, pointer: str) -> object:
         match type_:
             case Plain(scalar=scalar):
-                return _scalar(value, scalar, at)
+                return _scalar(value, scalar, pointer)
             case OneOf(values=values):
-                return self._one_of(value, values, type_, at)
+                return self._one_of(value, values, type_, pointer)
             case Union(options=options):
                 return self.options.first(
                     value,
                     options,
-                    lambda each, option: self.value(each, option, at),
-                    _expected(at, type_),
+                    lambda each, option: self.value(each, option, pointer),
+                    _expected(pointer, type_),
                 )
             case Named(name=name):
-                return self._named(value, self.types.definitions[name], at)
+                return self._named(value, self.types.definitions[name], pointer)
             case Many(kind=kind, item=item) if isinstance(value, list):
                 return _CONSTRUCTORS[kind](
-                    self.value(each, item, f"{at}/{i}") for i, each in enumerate(value)
+                    self.value(each, item, f"{pointer}/{i}") for i, each in enumerate(value)
                 )
             case Tuple(items=items) if isinstance(value, list) and len(value) == len(items):
                 pairs = enumerate(zip(value, items, strict=True))
-                return tuple(self.value(v, item, f"{at}/{i}") for i, (v, item) in pairs)
+                return tuple(self.value(v, item, f"{pointer}/{i}") for i, (v, item) in pairs)
             case Dict(key=key, value=item) if isinstance(value, dict):
                 return {
-                    self._key(k, key, at): self.value(v, item, f"{at}/{k}")
+                    self._key(k, key, pointer): self.value(v, item, f"{pointer}/{k}")
                     for k, v in value.items()
                 }
-        raise _expected(at, type_)
+        raise _expected(pointer, type_)
 
-    def _key(self, text: str, key: Type, at: str) -> object:
+    def _key(self, text: str, key: Type, pointer: str) -> object:
         """The value of a key, which is text in JSON."""
         match key:
             case Plain(scalar=Scalar.INT) if re.fullmatch(WHOLE, text):
@@ -362,46 +364,52 @@ class _JsonConverter(_Converter):
                 for constant in values:
                     if key_text(json_of(constant, self.types.definitions)) == text:
                         return self.constant(constant)
-            case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
-                for member, value in member_values(one).items():
+            case Named(name=name) if isinstance(
+                enumeration := self.types.definitions[name], Enumeration
+            ):
+                for member, value in member_values(enumeration).items():
                     if key_text(value) == text:
-                        return self.factory.member(one, member)
+                        return self.factory.member(enumeration, member)
             case Plain(scalar=Scalar.STR):
                 return text
-        raise _expected(at, key)
+        raise _expected(pointer, key)
 
     def _one_of(
-        self, value: object, values: tuple[str | int | Member | None, ...], type_: Type, at: str
+        self,
+        value: object,
+        values: tuple[str | int | Member | None, ...],
+        type_: Type,
+        pointer: str,
     ) -> object:
-        for one in values:
-            if _same(json_of(one, self.types.definitions), value):
-                return self.constant(one)
-        raise _expected(at, type_)
+        for literal in values:
+            if _same(json_of(literal, self.types.definitions), value):
+                return self.constant(literal)
+        raise _expected(pointer, type_)
 
-    def _named(self, value: object, one: Record | Enumeration, at: str) -> object:
-        if isinstance(one, Enumeration):
-            for member, known in member_values(one).items():
-                if _same(known, value):
-                    return self.factory.member(one, member)
+    def _named(self, value: object, definition: Record | Enumeration, pointer: str) -> object:
+        if isinstance(definition, Enumeration):
+            for member, json_value in member_values(definition).items():
+                if _same(json_value, value):
+                    return self.factory.member(definition, member)
         elif isinstance(value, dict):
-            return self._record(value, one, at)
-        raise _expected(at, Named(one.name))
+            return self._record(value, definition, pointer)
+        raise _expected(pointer, Named(definition.name))
 
-    def _record(self, value: dict[str, object], record: Record, at: str) -> object:
-        fields = {one.name: one for one in record.fields}
+    def _record(self, value: dict[str, object], record: Record, pointer: str) -> object:
+        fields = {field.name: field for field in record.fields}
         given = {}
         for name, each in value.items():
             if name not in fields:
-                raise TypeMismatchError(f"{at}/{name}", f"{record.name} has no field {name}")
-            given[name] = self.value(each, fields[name].type, f"{at}/{name}")
+                raise TypeMismatchError(f"{pointer}/{name}", f"{record.name} has no field {name}")
+            given[name] = self.value(each, fields[name].type, f"{pointer}/{name}")
         if missing := missing_field(record, given):
             raise TypeMismatchError(
-                at, f"expected {missing.name} among the fields of {record.name}"
+                pointer, f"expected {missing.name} among the fields of {record.name}"
             )
         return self.factory.instance(record, given)
 
 
-def _scalar(value: object, scalar: Scalar, at: str) -> object:
+def _scalar(value: object, scalar: Scalar, pointer: str) -> object:
     match scalar, value:
         case Scalar.NONE, None:
             return None
@@ -415,9 +423,9 @@ def _scalar(value: object, scalar: Scalar, at: str) -> object:
             return int(value)
         case Scalar.FLOAT, int() | float():
             return as_float(value)
-    raise _expected(at, Plain(scalar))
+    raise _expected(pointer, Plain(scalar))
 
 
-def _same(known: object, value: object) -> bool:
+def _same(expected: object, value: object) -> bool:
     """Whether two JSON values are equal; ``true`` is not equal to 1."""
-    return known == value and isinstance(known, bool) == isinstance(value, bool)
+    return expected == value and isinstance(expected, bool) == isinstance(value, bool)

@@ -61,7 +61,7 @@ def type_text(type_: Type) -> str:
         case Union(options):
             return " | ".join(map(type_text, options))
         case Many(kind, item):
-            return f"{kind.value}[{type_text(item)}{', ...' * (kind is Kind.TUPLE)}]"
+            return f"{kind.value}[{type_text(item)}{', ...' if kind is Kind.TUPLE else ''}]"
         case Tuple(items):
             return f"tuple[{', '.join(map(type_text, items)) or '()'}]"
         case Dict(key, value):
@@ -74,32 +74,34 @@ def value_text(value: str | int | Member | None) -> str:
 
 
 def _imports(definitions: Mapping[str, Definition]) -> Iterator[str]:
-    records = [one for one in definitions.values() if isinstance(one, Record)]
-    defaults = [field.default for one in records for field in one.fields]
-    made = any(default in _FACTORIES for default in defaults)
-    yield "from dataclasses import dataclass" + ", field" * made
+    records = [definition for definition in definitions.values() if isinstance(definition, Record)]
+    defaults = [field.default for record in records for field in record.fields]
+    has_factory = any(default in _FACTORIES for default in defaults)
+    yield "from dataclasses import dataclass" + (", field" if has_factory else "")
     bases = {
         base
-        for one in definitions.values()
-        if isinstance(one, Enumeration)
-        for base in one.bases
+        for definition in definitions.values()
+        if isinstance(definition, Enumeration)
+        for base in definition.bases
         if base.endswith("Enum")
     }
     if bases:
         yield f"from enum import {', '.join(sorted(bases))}"
-    types = (part for one in records for field in one.fields for part in inside(field.type))
+    types = (part for record in records for field in record.fields for part in inside(field.type))
     if any(isinstance(part, OneOf) for part in types):
         yield "from typing import Literal"
 
 
 def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
     """The lines of one class; nested classes come before its fields."""
-    one = definitions.get(name)
+    definition = definitions.get(name)
     last = name.rpartition(".")[2]
-    if isinstance(one, Enumeration):
-        yield f"class {last}({', '.join(one.bases)}):"
-    elif isinstance(one, Record):
-        settings = ["frozen=True"] * one.hashable + ["kw_only=True"] * _out_of_order(one.fields)
+    if isinstance(definition, Enumeration):
+        yield f"class {last}({', '.join(definition.bases)}):"
+    elif isinstance(definition, Record):
+        settings = ["frozen=True"] if definition.hashable else []
+        if _out_of_order(definition.fields):
+            settings.append("kw_only=True")
         yield f"@dataclass({', '.join(settings)})" if settings else "@dataclass"
         yield f"class {last}:"
     else:
@@ -111,11 +113,11 @@ def _class(name: str, definitions: Mapping[str, Definition]) -> Iterator[str]:
     )
     for other in inner:
         yield from (f"    {line}" for line in _class(other, definitions))
-    if isinstance(one, Enumeration):
-        yield from (f"    {member} = {value}" for member, value in one.members)
-    elif isinstance(one, Record):
-        yield from (f"    {_field(field)}" for field in one.fields)
-        if not one.fields and not inner:
+    if isinstance(definition, Enumeration):
+        yield from (f"    {member} = {value}" for member, value in definition.members)
+    elif isinstance(definition, Record):
+        yield from (f"    {_field(field)}" for field in definition.fields)
+        if not definition.fields and not inner:
             yield "    pass"
 
 
@@ -153,7 +155,7 @@ def literal_text(value: object) -> str:
     if type(value) is list:
         return f"[{', '.join(map(literal_text, value))}]"
     if type(value) is tuple:
-        return f"({', '.join(map(literal_text, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(literal_text, value))}{',' if len(value) == 1 else ''})"
     if type(value) is dict:
         return f"{{{', '.join(f'{literal_text(k)}: {literal_text(v)}' for k, v in value.items())}}}"
     if type(value) is set and value:

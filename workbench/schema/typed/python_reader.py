@@ -8,6 +8,7 @@ are errors.
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Mapping
 
 from workbench.base.diagnostics import suggestion
@@ -39,8 +40,8 @@ def check(text: PythonText, definitions: Mapping[str, Definition]) -> None:
 
     Raises: ParseError of kind ``undefined_name`` or ``unsupported_type``.
     """
-    for one in definitions.values():
-        for field in one.fields if isinstance(one, Record) else ():
+    for definition in definitions.values():
+        for field in definition.fields if isinstance(definition, Record) else ():
             for part in inside(field.type):
                 match part:
                     case Named(name=name) if name not in definitions:
@@ -65,8 +66,8 @@ def _check_members(
         owner = definitions.get(value.owner)
         if not isinstance(owner, Enumeration) or value.name not in dict(owner.members):
             message = f"{value.owner} has no member {value.name}"
-            known = [name for name, _ in owner.members] if isinstance(owner, Enumeration) else []
-            hint, fix = suggestion(value.name, known)
+            names = [name for name, _ in owner.members] if isinstance(owner, Enumeration) else []
+            hint, fix = suggestion(value.name, names)
             span = type_.span
             written = f".{value.name}"
             start = text.source.text.find(written, span.start, span.end) + 1
@@ -78,9 +79,10 @@ def _check_members(
 def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], type_: Type) -> None:
     """Checks that all values of the type, and the values in them, are hashable."""
     seen: set[str] = set()
-    waiting = [type_]
-    for one in waiting:  # grows during the iteration
-        for part in inside(one):
+    waiting = deque([type_])
+    while waiting:
+        current = waiting.popleft()
+        for part in inside(current):
             if isinstance(part, Dict) or (
                 isinstance(part, Many) and part.kind in (Kind.LIST, Kind.SET)
             ):
@@ -131,7 +133,9 @@ def _read(names: Names, root: str) -> Types:
         _note(names, statement)
     for name in list(names.classes):
         _define(names, name, ())
-    records = [name for name, one in names.definitions.items() if isinstance(one, Record)]
+    records = [
+        name for name, definition in names.definitions.items() if isinstance(definition, Record)
+    ]
     if not records:
         hint = "write @dataclass above a class with annotated fields, as in  age: int"
         text.refuse("expected a dataclass", Span(0, len(source.text)), hint, "no_dataclass")
@@ -195,13 +199,15 @@ def _define(names: Names, name: str, waiting: tuple[str, ...]) -> None:
     owner = name.rpartition(".")[0]
     bases = [dotted(base) or "" for base in node.bases]
     for base in bases:
-        if found := names.class_named(base, owner):
-            _define(names, found, (*waiting, name))
+        if class_name := names.class_named(base, owner):
+            _define(names, class_name, (*waiting, name))
     if any(names.meant(base).startswith("enum.") for base in bases):
         names.definitions[name] = read_enumeration(names, node, name)
     elif (set_to := dataclass_settings(names, node)) is not None:
-        known = (names.definitions.get(names.class_named(base, owner) or "") for base in bases)
-        parents = [parent for parent in known if isinstance(parent, Record)]
+        definitions = (
+            names.definitions.get(names.class_named(base, owner) or "") for base in bases
+        )
+        parents = [parent for parent in definitions if isinstance(parent, Record)]
         names.definitions[name] = read_record(names, node, name, parents, set_to)
     elif node.bases or not all(_harmless(statement) for statement in node.body):
         message = f"expected a dataclass or an Enum, and {name} is neither"

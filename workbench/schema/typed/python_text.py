@@ -89,8 +89,8 @@ class PythonText:
     def name_span(self, node: ast.ClassDef) -> Span:
         """The span of a class's name."""
         # searched in the text, because node.name is normalized (NFKC)
-        found = _CLASS.match(self.source.text, self._offset(node.lineno, node.col_offset))
-        return self.span(node) if found is None else Span(*found.span(1))
+        match = _CLASS.match(self.source.text, self._offset(node.lineno, node.col_offset))
+        return self.span(node) if match is None else Span(*match.span(1))
 
     def text(self, node: _Located) -> str:
         """The text of a node."""
@@ -203,22 +203,22 @@ class Names:
         text = self.text
         message = f"expected an import from dataclasses, enum or typing, not {name.name}"
         otherwise = "no module is imported here: copy the definition into the text"
-        place, word, known = text.span(name), name.name, tuple(_MODULES)
+        span, word, choices = text.span(name), name.name, tuple(_MODULES)
         if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
             if statement.module in _MODULES:
-                known = KNOWN_IMPORTS[_MODULES[statement.module]]
+                choices = KNOWN_IMPORTS[_MODULES[statement.module]]
             elif nearest(statement.module, _MODULES) is not None:
                 word = statement.module
                 start = text.source.text.index(word, text.span(statement).start)
-                place = Span(start, start + len(word))
+                span = Span(start, start + len(word))
         module = getattr(statement, "module", None) or name.name
         if module in STRING_MODULES:
             otherwise = adapter_hint("CLASS")
         if is_pydantic_source(text.source.text):
             otherwise = source_hint(text.source.text)
             if name.name == "BaseModel":  # its classes have the next fix
-                error = ParseError(message, text.source, place, otherwise, "unsupported_import")
+                error = ParseError(message, text.source, span, otherwise, "unsupported_import")
                 raise error.with_fix("from dataclasses import dataclass", text.span(statement))
-        hint, fix = suggestion(word, known, otherwise)
-        as_name = fix if name.asname is None or place != text.span(name) else None
-        text.refuse(message, place, hint, "unsupported_import", as_name)
+        hint, fix = suggestion(word, choices, otherwise)
+        as_name = fix if name.asname is None or span != text.span(name) else None
+        text.refuse(message, span, hint, "unsupported_import", as_name)

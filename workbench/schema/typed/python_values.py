@@ -139,19 +139,19 @@ class _Reader:
     def span(self) -> Span:
         return Span(*self.lexeme.span(self.kind))
 
-    def _take(self, at: int) -> None:
-        found = _LEXEMES.match(self.source.text, at)
-        if found is None:
-            rest = re.compile(r"[ \t\r\n]*").match(self.source.text, at)
-            start = rest.end() if rest else at
+    def _take(self, offset: int) -> None:
+        match = _LEXEMES.match(self.source.text, offset)
+        if match is None:
+            rest = re.compile(r"[ \t\r\n]*").match(self.source.text, offset)
+            start = rest.end() if rest else offset
             raise ParseError(_EXPECTED, self.source, Span(start, start + 1))
-        self.lexeme = found
+        self.lexeme = match
 
     def next(self) -> re.Match[str]:
         """Consume the current lexeme and return it."""
-        here = self.lexeme
-        self._take(here.end())
-        return here
+        lexeme = self.lexeme
+        self._take(lexeme.end())
+        return lexeme
 
     def refuse(self, message: str) -> NoReturn:
         raise ParseError(message, self.source, self.span)

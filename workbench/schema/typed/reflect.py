@@ -91,9 +91,9 @@ class _Reflection:
             self.refuse(name, f"two classes are called {name}", "rename one")
         if name not in self.definitions:
             self.definitions[name] = Record(name, ())  # for recursive references
-            made = self._enumeration(cls) if issubclass(cls, enum.Enum) else self._record(cls)
+            definition = self._enumeration(cls) if issubclass(cls, enum.Enum) else self._record(cls)
             del self.definitions[name]
-            self.definitions[name] = made  # move it after the definitions that it uses
+            self.definitions[name] = definition  # move it after the definitions that it uses
         return Named(name)
 
     def _enumeration(self, cls: type[enum.Enum]) -> Enumeration:
@@ -110,7 +110,7 @@ class _Reflection:
                 if issubclass(cls, getattr(enum, base))
             )[:1]
         )
-        members = ((key, _literal(one.value)) for key, one in cls.__members__.items())
+        members = ((key, _literal(member.value)) for key, member in cls.__members__.items())
         return Enumeration(name, tuple(members), bases)
 
     def _record(self, cls: type) -> Record:
@@ -133,17 +133,17 @@ class _Reflection:
 
     def _hints(self, cls: type) -> Mapping[str, object]:
         """The annotations of a class; annotations written as strings are resolved."""
-        own: dict[str, object] = {call_name(cls): cls, cls.__name__: cls}
+        names: dict[str, object] = {call_name(cls): cls, cls.__name__: cls}
         try:
-            return typing.get_type_hints(cls, localns=own, include_extras=True)
+            return typing.get_type_hints(cls, localns=names, include_extras=True)
         except NameError:
             pass  # a class in a function may refer to other local classes: search the call stack
         frame = sys._getframe()
         while frame.f_back is not None:
             frame = frame.f_back
-            own = {**frame.f_locals, **own}
+            names = {**frame.f_locals, **names}
         try:
-            return typing.get_type_hints(cls, localns=own, include_extras=True)
+            return typing.get_type_hints(cls, localns=names, include_extras=True)
         except (NameError, AttributeError, TypeError, SyntaxError) as error:
             hint = "define the classes it names where it can see them"
             self.refuse(call_name(cls), f"an annotation cannot be resolved: {error}", hint)

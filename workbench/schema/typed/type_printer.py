@@ -77,8 +77,8 @@ class _Writer:
         self._text(json.dumps(f"#/$defs/{self.types.root}"))
         self._text(', "$defs": ')
         self._members(
-            (name, one.span, partial(self._definition, one))
-            for name, one in self.types.definitions.items()
+            (name, definition.span, partial(self._definition, definition))
+            for name, definition in self.types.definitions.items()
         )
         self._text("}")
 
@@ -103,14 +103,16 @@ class _Writer:
             self._at(span, write)
         self._text("}")
 
-    def _definition(self, one: Definition) -> None:
-        if isinstance(one, Enumeration):
-            values = dict.fromkeys(map(json.dumps, member_values(one).values()))
+    def _definition(self, definition: Definition) -> None:
+        if isinstance(definition, Enumeration):
+            values = dict.fromkeys(map(json.dumps, member_values(definition).values()))
             self._text(f'{{"enum": [{", ".join(values)}]}}')
             return
         self._text('{"type": "object", "properties": ')
-        self._members((each.name, each.span, partial(self._type, each.type)) for each in one.fields)
-        required = [each.name for each in one.fields if each.default is None]
+        self._members(
+            (each.name, each.span, partial(self._type, each.type)) for each in definition.fields
+        )
+        required = [each.name for each in definition.fields if each.default is None]
         self._text(f', "required": {json.dumps(required)}, "additionalProperties": false}}')
 
     def _type(self, type_: Type) -> None:
@@ -142,9 +144,9 @@ class _Writer:
                 self._text("}")
 
     def _several(self, types: tuple[Type, ...]) -> None:
-        for i, one in enumerate(types):
-            self._text(", " * (i > 0))
-            self._type(one)
+        for i, option in enumerate(types):
+            self._text(", " if i else "")
+            self._type(option)
 
     def _tuple(self, items: tuple[Type, ...]) -> None:
         if not items:
@@ -154,8 +156,8 @@ class _Writer:
         self._several(items)
         self._text(f'], "items": false, "minItems": {len(items)}}}')
 
-    def _values(self, one: OneOf) -> list[object]:
-        return [json_of(value, self.types.definitions) for value in one.values]
+    def _values(self, one_of: OneOf) -> list[object]:
+        return [json_of(value, self.types.definitions) for value in one_of.values]
 
     def _names(self, key: Type) -> Mapping[str, object]:
         """The schema of the keys of a ``dict``.
@@ -171,8 +173,10 @@ class _Writer:
                 return {"enum": ["true", "false"]}
             case OneOf():
                 return {"enum": [key_text(value) for value in self._values(key)]}
-            case Named(name=name) if isinstance(one := self.types.definitions[name], Enumeration):
-                return {"enum": [key_text(value) for value in member_values(one).values()]}
+            case Named(name=name) if isinstance(
+                enumeration := self.types.definitions[name], Enumeration
+            ):
+                return {"enum": [key_text(value) for value in member_values(enumeration).values()]}
         raise BuildError(
             "expected str, int, bool, a Literal or an Enum as keys, because JSON keys are texts",
             self.types.source,
@@ -187,12 +191,12 @@ def key_text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def member_values(one: Enumeration) -> dict[str, object]:
+def member_values(enumeration: Enumeration) -> dict[str, object]:
     """The JSON value of each member, by name; the name itself if a value is not JSON."""
     try:
-        values = {name: ast.literal_eval(text) for name, text in one.members}
+        values = {name: ast.literal_eval(text) for name, text in enumeration.members}
     except (ValueError, SyntaxError):
-        return {name: name for name, _ in one.members}
+        return {name: name for name, _ in enumeration.members}
     if all(map(_is_json, values.values())):
         return values
     return {name: name for name in values}

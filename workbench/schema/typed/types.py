@@ -179,12 +179,12 @@ V = TypeVar("V")
 class TypeMismatchError(Exception):
     """A value is not of a type; ``instances`` converts it to a ParseError."""
 
-    def __init__(self, place: Span | str, message: str) -> None:
+    def __init__(self, position: Span | str, message: str) -> None:
         super().__init__(message)
         #: Its position: a span, or a JSON pointer.
-        self.place = place
+        self.place = position
         #: How far into the value the error is; the larger, the more of the value was accepted.
-        self.depth = place.start if isinstance(place, Span) else place.count("/")
+        self.depth = position.start if isinstance(position, Span) else position.count("/")
         self.message = message
 
 
@@ -211,7 +211,7 @@ class UnionOptions:
 
         Raises: the error of the option that accepted most of the value, or ``mismatch``.
         """
-        for option in sorted(options, key=lambda one: one == Plain(Scalar.FLOAT)):
+        for option in sorted(options, key=lambda each: each == Plain(Scalar.FLOAT)):
             tried = id(value), repr(option)
             if tried not in self.failed:
                 try:
@@ -225,5 +225,7 @@ class UnionOptions:
 
 def missing_field(record: Record, given: Collection[str]) -> Field | None:
     """The first required field that is not given."""
-    missing = (one for one in record.fields if one.default is None and one.name not in given)
+    missing = (
+        field for field in record.fields if field.default is None and field.name not in given
+    )
     return next(missing, None)
