@@ -81,7 +81,7 @@ class Connector:
 
 def label_texts(edge: Edge) -> list[str]:
     """The labels of an edge in a lane: one line each, limited in length and number."""
-    texts = list(dict.fromkeys(printable(one).replace("\n", " ") for one in edge.labels))
+    texts = list(dict.fromkeys(printable(label).replace("\n", " ") for label in edge.labels))
     shown = [fitted(text, MAX_LABEL_LETTERS) for text in texts]
     if len(shown) > _MAX_LABELS:
         shown = [*shown[: _MAX_LABELS - 1], f"and {len(shown) - _MAX_LABELS + 1:,} more"]
@@ -105,39 +105,39 @@ def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connect
             texts = tuple(label_texts(edge))
             key = edge.target, texts, edge.source == edge.target, edge.kinds
             reads.setdefault(key, {}).setdefault(edge.source, []).append(number)
-    found: list[tuple[dict[str, list[int]], str, list[Label], list[int]]] = []
+    candidates: list[tuple[dict[str, list[int]], str, list[Label], list[int]]] = []
     for (target, texts, *_), sources in budgeted(reads.items()):
         edges = tuple(number for numbers in sources.values() for number in numbers)
         labels = [Label(text, "read", edges=edges) for text in texts]
-        found.append((sources, target, labels, []))
+        candidates.append((sources, target, labels, []))
     drawn = set(lanes)
     for node in calls.values():
         kind = "call" if node.calls in drawn else "leaf"
         text = shorten(printable(node.label.removeprefix("→ ")), MAX_LABEL_LETTERS - 4)
         for target, number in out[node.id]:
             label = Label(text, kind, node.mark if kind == "call" else "", node.id)
-            found.append((dict(into[node.id]), target, [label], [number]))
-    return _joined(found)
+            candidates.append((dict(into[node.id]), target, [label], [number]))
+    return _joined(candidates)
 
 
 def _joined(
-    found: Iterable[tuple[dict[str, list[int]], str, list[Label], list[int]]],
+    candidates: Iterable[tuple[dict[str, list[int]], str, list[Label], list[int]]],
 ) -> list[Connector]:
     """Connectors with the same sources and target as one."""
     grouped: dict[tuple[frozenset[str], str], Connector] = {}
-    for entries, target, labels, exits in found:
+    for entries, target, labels, exits in candidates:
         key = frozenset(entries), target
-        one = grouped.get(key)
-        if one is None:
+        connector = grouped.get(key)
+        if connector is None:
             grouped[key] = Connector(
                 tuple(entries), target, list(labels), {s: list(e) for s, e in entries.items()},
                 list(exits),
             )  # fmt: skip
             continue
-        one.labels += labels
-        one.exits += exits
+        connector.labels += labels
+        connector.exits += exits
         for source, numbers in entries.items():
-            one.entries[source] += numbers
+            connector.entries[source] += numbers
     return list(grouped.values())
 
 
@@ -147,10 +147,10 @@ def ordered(nodes: Mapping[str, Node], connectors: Sequence[Connector]) -> list[
     Reverse postorder of the graph without its back edges, so that a chain stays together.
     """
     after: dict[str, list[str]] = {state: [] for state in nodes}
-    for one in connectors:
-        for source in one.sources:
-            if source != one.target and one.target not in after[source]:
-                after[source].append(one.target)
+    for connector in connectors:
+        for source in connector.sources:
+            if source != connector.target and connector.target not in after[source]:
+                after[source].append(connector.target)
     first = [s for s, node in nodes.items() if {"initial", "rule"} & set(node.kinds)]
     roots = list(dict.fromkeys((*first, *nodes)))
     forward, _ = _depth_first(roots, after)
@@ -174,7 +174,7 @@ def _depth_first(
     forward: dict[str, list[str]] = {state: [] for state in after}
     postorder: list[str] = []
     entered: set[str] = set()
-    left: set[str] = set()
+    finished: set[str] = set()
     for root in roots:
         if root in entered:
             continue
@@ -188,11 +188,11 @@ def _depth_first(
                     entered.add(target)
                     stack.append((target, iter(after[target])))
                     break
-                if target in left:
+                if target in finished:
                     forward[state].append(target)
             else:
                 stack.pop()
-                left.add(state)
+                finished.add(state)
                 postorder.append(state)
     return forward, postorder
 
@@ -205,13 +205,13 @@ def loop_states(
     Returns for each the numbers of the connector that enters it and of the one that leaves it.
     """
     position_of = {state: i for i, state in enumerate(order)}
-    found: dict[str, tuple[int, int]] = {}
+    loops: dict[str, tuple[int, int]] = {}
     ends: set[str] = set()
     entering: dict[str, list[int]] = {}
     leaving: dict[str, list[int]] = {}
-    for number, one in enumerate(connectors):
-        entering.setdefault(one.target, []).append(number)
-        for source in dict.fromkeys(one.sources):
+    for number, connector in enumerate(connectors):
+        entering.setdefault(connector.target, []).append(number)
+        for source in dict.fromkeys(connector.sources):
             leaving.setdefault(source, []).append(number)
     for state in order:
         entering_here, leaving_here = entering.get(state, []), leaving.get(state, [])
@@ -223,11 +223,11 @@ def loop_states(
             continue
         if {"initial", "rule", "final"} & set(nodes[state].kinds):
             continue
-        if {sources[0], target} & found.keys() or position_of[target] > position_of[sources[0]]:
+        if {sources[0], target} & loops.keys() or position_of[target] > position_of[sources[0]]:
             continue
-        found[state] = entry, leave
+        loops[state] = entry, leave
         ends |= {sources[0], target}
-    return found
+    return loops
 
 
 def numbered(graph: Graph, *, stack: bool = False) -> Graph:

@@ -264,7 +264,9 @@ def _with_drawn_names(graph: Graph, grammar: Grammar, dfa: Dfa, limits: Limits) 
     """
     drawn = read_machine(grammar.source, limits.clock())
     names = {
-        str(state): " ≡ ".join(one[0] if len(one) == 1 else f"{{{', '.join(one)}}}" for one in sets)
+        str(state): " ≡ ".join(
+            names[0] if len(names) == 1 else f"{{{', '.join(names)}}}" for names in sets
+        )
         for state, sets in sets_by_state(drawn, dfa, limits).items()
     }
     taken = {state.name for state in drawn.states}

@@ -56,14 +56,14 @@ def written_classes(grammar: Grammar) -> Mapping[Ranges, str]:
     those that by themselves read another set, such as ``[a-z]`` where case is ignored.
     """
     sets = (piece for piece in literals_and_sets(grammar) if isinstance(piece, Characters))
-    found: dict[Ranges, str] = {}
-    for one in sorted(sets, key=lambda one: one.span.start):
-        if one.ranges in found or size(one.ranges) < 2:
+    classes: dict[Ranges, str] = {}
+    for characters in sorted(sets, key=lambda characters: characters.span.start):
+        if characters.ranges in classes or size(characters.ranges) < 2:
             continue
-        text = _regex_text(grammar, one.span)
-        if _is_label(text) and one.ranges in (_read_alone(text, each) for each in _DIALECTS):
-            found[one.ranges] = text
-    return found
+        text = _regex_text(grammar, characters.span)
+        if _is_label(text) and characters.ranges in (_read_alone(text, each) for each in _DIALECTS):
+            classes[characters.ranges] = text
+    return classes
 
 
 def _is_label(text: str) -> bool:
@@ -125,7 +125,7 @@ def read_back(
     raw: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     between: defaultdict[tuple[int, int], dict[int, None]] = defaultdict(dict)
     states = list(dict.fromkeys(entries))
-    known = set(states)
+    visited = set(states)
     for state in budgeted(states):  # the list grows during the loop
         for low, high, target in rows[state]:
             for part_low, part_high, length in _parts(low, high):
@@ -140,14 +140,14 @@ def read_back(
                         characters[state, passed[-1]].extend(points)
                         between[state, passed[-1]].update(dict.fromkeys(passed[:-1]))
                     reached = [passed[-1] for _, passed in whole]
-                states.extend(new for new in dict.fromkeys(reached) if new not in known)
-                known.update(reached)
+                states.extend(new for new in dict.fromkeys(reached) if new not in visited)
+                visited.update(reached)
     return _with_labels(
         CharacterEdges(
-            {ends: joined(found) for ends, found in characters.items()},
-            {ends: joined(found) for ends, found in raw.items()},
+            {ends: joined(ranges) for ends, ranges in characters.items()},
+            {ends: joined(ranges) for ends, ranges in raw.items()},
             tuple(states),
-            {ends: tuple(found) for ends, found in between.items() if found},
+            {ends: tuple(ranges) for ends, ranges in between.items() if ranges},
         )
     )
 
@@ -185,14 +185,16 @@ def _with_labels(read: CharacterEdges) -> CharacterEdges:
     behind: defaultdict[int, list[tuple[int, tuple[Label, ...]]]] = defaultdict(list)
     for (source, target), ranges in read.raw.items():
         if source in inside:
-            found = tuple(one for one in LABELS if contains(ranges, LABEL_CODES[one.name][1]))
-            behind[source].append((target, found))
+            read_labels = tuple(
+                label for label in LABELS if contains(ranges, LABEL_CODES[label.name][1])
+            )
+            behind[source].append((target, read_labels))
     labels: dict[tuple[int, int], tuple[Label, ...]] = {}
     between = dict(read.between)
     for source, middle in entering:
-        for target, found in behind[middle]:
+        for target, read_labels in behind[middle]:
             ends = source, target
-            labels[ends] = tuple(dict.fromkeys((*labels.get(ends, ()), *found)))
+            labels[ends] = tuple(dict.fromkeys((*labels.get(ends, ()), *read_labels)))
             between[ends] = tuple(dict.fromkeys((*between.get(ends, ()), middle)))
     return CharacterEdges(
         read.characters,
@@ -204,16 +206,16 @@ def _with_labels(read: CharacterEdges) -> CharacterEdges:
 
 
 def _ends(
-    state: int, targets: list[set[int]], whole: set[int], known: dict[int, set[int]]
+    state: int, targets: list[set[int]], whole: set[int], memo: dict[int, set[int]]
 ) -> set[int]:
     """The states between characters in which an incomplete character can end."""
     if state in whole:
         return {state}
-    if state not in known:
-        known[state] = set()
+    if state not in memo:
+        memo[state] = set()
         for target in targets[state]:
-            known[state] |= _ends(target, targets, whole, known)
-    return known[state]
+            memo[state] |= _ends(target, targets, whole, memo)
+    return memo[state]
 
 
 def byte_edges(
@@ -240,7 +242,7 @@ def _tidy(row: Iterable[ByteEdge]) -> list[ByteEdge]:
     to: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
     for low, high, target in row:
         to[target].append((low, high))
-    return [(low, high, target) for target, found in to.items() for low, high in joined(found)]
+    return [(low, high, target) for target, ranges in to.items() for low, high in joined(ranges)]
 
 
 def joined(ranges: Iterable[tuple[int, int]]) -> Ranges:

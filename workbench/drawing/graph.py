@@ -34,6 +34,11 @@ def _check_names(*names: str) -> None:
             raise ValueError(f"expected letters, digits, '_' or '-', got {name!r}")
 
 
+def state_kinds(*, initial: bool, final: bool) -> tuple[str, ...]:
+    """The kinds of a state."""
+    return (*(("initial",) if initial else ()), *(("final",) if final else ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A state, or a box for a call.
@@ -130,11 +135,11 @@ class Graph:
     is_json: bool = False
 
     def __post_init__(self) -> None:
-        known = {node.id for node in self.nodes}
-        if len(known) != len(self.nodes):
+        ids = {node.id for node in self.nodes}
+        if len(ids) != len(self.nodes):
             raise ValueError("two nodes have the same id")
         for edge in self.edges:
-            if edge.source not in known or edge.target not in known:
+            if edge.source not in ids or edge.target not in ids:
                 raise ValueError(f"edge {edge.source} → {edge.target} has no node at its end")
 
     @cached_property
@@ -155,15 +160,15 @@ class Graph:
     @cached_property
     def members(self) -> dict[str, tuple[dict[str, Node], list[int]]]:
         """For each frame its nodes by id, and the numbers of the edges between them."""
-        found: dict[str, tuple[dict[str, Node], list[int]]] = {}
+        members: dict[str, tuple[dict[str, Node], list[int]]] = {}
         home: dict[str, str] = {}
         for node in self.nodes:
-            found.setdefault(node.cluster, ({}, []))[0][node.id] = node
+            members.setdefault(node.cluster, ({}, []))[0][node.id] = node
             home[node.id] = node.cluster
         for number, edge in enumerate(self.edges):
             if home[edge.source] == home[edge.target]:
-                found[home[edge.source]][1].append(number)
-        return found
+                members[home[edge.source]][1].append(number)
+        return members
 
     @cached_property
     def where(self) -> dict[str, str]:

@@ -28,11 +28,11 @@ def joints(lines: Sequence[Parts]) -> list[list[Head]]:
     straight = _Pieces(lines)
     return [
         [
-            (here, heading)
+            (point, heading)
             for part in line
-            for before, here, after in _turns(part)
-            if (heading := direction([before, here]))
-            and straight.passes(here, heading, after and direction([here, after]))
+            for before, point, after in _turns(part)
+            if (heading := direction([before, point]))
+            and straight.passes(point, heading, after and direction([point, after]))
         ]
         for line in lines
     ]
@@ -40,7 +40,7 @@ def joints(lines: Sequence[Parts]) -> list[list[Head]]:
 
 def _turns(part: Sequence[Point]) -> list[tuple[Point, Point, Point | None]]:
     """The points of a part but its first one, with those before and after; None after the last."""
-    points = [part[0], *(here for before, here in pairwise(part) if here != before)]
+    points = [part[0], *(point for before, point in pairwise(part) if point != before)]
     return list(zip(points, points[1:], [*points[2:], None], strict=False))
 
 
@@ -54,13 +54,16 @@ class _Pieces:
             for part in line:
                 for start, end in pairwise(part):
                     heading = direction([start, end])
-                    key, place = _place(start, heading)
+                    key, position = _place(start, heading)
                     other = _place(end, heading)[1]
-                    pieces[key].append((min(place, other), max(place, other)))
+                    pieces[key].append((min(position, other), max(position, other)))
         #: The lower ends of pieces in order, and the highest upper end of those up to each.
         self._pieces = {
-            key: ([low for low, _ in found], list(accumulate((high for _, high in found), max)))
-            for key, found in ((key, sorted(found)) for key, found in pieces.items())
+            key: (
+                [low for low, _ in intervals],
+                list(accumulate((high for _, high in intervals), max)),
+            )
+            for key, intervals in ((key, sorted(intervals)) for key, intervals in pieces.items())
         }
 
     def passes(self, point: Point, heading: Point, onward: Point | None) -> bool:
@@ -75,10 +78,10 @@ class _Pieces:
         )
 
     def _passes(self, point: Point, way: Point) -> bool:
-        key, place = _place(point, way)
+        key, position = _place(point, way)
         lows, highs = self._pieces.get(key, ([], []))
-        count = bisect_left(lows, place - _REACH)
-        return count > 0 and highs[count - 1] > place + _REACH
+        count = bisect_left(lows, position - _REACH)
+        return count > 0 and highs[count - 1] > position + _REACH
 
 
 def _place(point: Point, way: Point) -> tuple[tuple[Point, float], float]:

@@ -93,7 +93,7 @@ def _escape(character: str) -> str:
     if character in _SHORT:
         return f"\\{_SHORT[character]}"
     units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+    return "".join(f"\\u{units[offset : offset + 4]}" for offset in range(0, len(units), 4))
 
 
 def _each(ranges: Ranges) -> Iterator[str]:
@@ -141,7 +141,9 @@ class _Escapes:
             }
             if not entered:
                 return ends, inside
-            for first in [one for one, passed in inside.items() if not entered.isdisjoint(passed)]:
+            for first in [
+                state for state, passed in inside.items() if not entered.isdisjoint(passed)
+            ]:
                 del ends[first], inside[first]
 
     def _after_backslash(self, first: str) -> tuple[dict[str, Ranges], tuple[str, ...]]:
@@ -175,16 +177,16 @@ class _Escapes:
 
     def _units(self, state: str, passed: dict[str, None]) -> dict[str, list[tuple[int, int]]]:
         """The characters that four digits lead to, or two times four for a surrogate pair."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        by_target: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for target, units in self._digits(state, 4, passed).items():
             if not intersection(units, _SURROGATES):
-                found[target] += units
+                by_target[target] += units
                 continue
             if units[0][0] < 0xD800 or units[-1][1] > 0xDBFF:
                 raise _NoEscapeError
             for end, lows in self._digits(self._next_unit(target, passed), 4, passed).items():
-                found[end] += _pairs(units, lows)
-        return found
+                by_target[end] += _pairs(units, lows)
+        return by_target
 
     def _next_unit(self, state: str, passed: dict[str, None]) -> str:
         r"""The state after ``\u``, the only text that is read."""
@@ -199,7 +201,7 @@ class _Escapes:
         """The numbers of ``more`` hexadecimal digits that lead to each state."""
         if not more:
             return {state: ((0, 0),)}
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        by_target: dict[str, list[tuple[int, int]]] = defaultdict(list)
         unit = 16 ** (more - 1)
         for edge in self._edges(state, passed):
             digits = set(_each(edge.reads))
@@ -207,8 +209,8 @@ class _Escapes:
                 raise _NoEscapeError
             for target, rest in self._digits(edge.target, more - 1, passed).items():
                 for first in {int(digit, 16) * unit for digit in digits}:
-                    found[target] += ((first + low, first + high) for low, high in rest)
-        return {target: joined(ranges) for target, ranges in found.items()}
+                    by_target[target] += ((first + low, first + high) for low, high in rest)
+        return {target: joined(ranges) for target, ranges in by_target.items()}
 
 
 _HEX_DIGITS = frozenset(hexdigits)

@@ -27,10 +27,10 @@ def svg(layout: LaneLayout, description: str = "") -> str:
     for number, lane in enumerate(layout.lanes):
         if lane.name:
             _ground(parent, layout, lane, number)
-    known: set[int] = set()
+    drawn: set[int] = set()
     for lane in layout.lanes:
         for line in lane.lines:
-            draw_line(parent, layout.graph.edges[line.edge], line, known)
+            draw_line(parent, layout.graph.edges[line.edge], line, drawn)
     calls = {node.id: node for node in layout.graph.nodes if "call" in node.kinds}
     for lane in layout.lanes:
         check_time_budget()
@@ -91,13 +91,13 @@ def _draw(parent: Element, lane: Lane, calls: Mapping[str, Node]) -> None:
         draw_state(parent, state)
 
 
-def draw_line(parent: Element, edge: Edge, line: Line, known: set[int]) -> None:
-    """The path of an edge with its heads; ``known`` are the edges that already have an element."""
+def draw_line(parent: Element, edge: Edge, line: Line, drawn: set[int]) -> None:
+    """The path of an edge with its heads; ``drawn`` are the edges that already have an element."""
     title = edge.title or " · ".join(edge.labels)
     group = _group(parent, f"edge-{line.edge}", " ".join(("edge arc", *edge.kinds)), title)
-    if line.edge in known:  # ids are unique
+    if line.edge in drawn:  # ids are unique
         del group.attrib["id"]
-    known.add(line.edge)
+    drawn.add(line.edge)
     group.set("data-source", edge.source)
     group.set("data-target", edge.target)
     SubElement(group, "path", {"d": " ".join(map(_path, line.parts))})
@@ -123,16 +123,16 @@ def _path(points: Sequence[Point]) -> str:
         if abs(point[0] - kept[-1][0]) + abs(point[1] - kept[-1][1]) > 0.1:
             kept.append(point)
     drawn = [f"M{_pair(kept[0])}"]
-    for before, here, after in zip(kept, kept[1:], kept[2:], strict=False):
-        radius = min(6.0, _distance(before, here) / 2, _distance(here, after) / 2)
-        drawn.append(f"L{_pair(_towards(here, before, radius))}")
-        drawn.append(f"Q{_pair(here)} {_pair(_towards(here, after, radius))}")
+    for before, corner, after in zip(kept, kept[1:], kept[2:], strict=False):
+        radius = min(6.0, _distance(before, corner) / 2, _distance(corner, after) / 2)
+        drawn.append(f"L{_pair(_towards(corner, before, radius))}")
+        drawn.append(f"Q{_pair(corner)} {_pair(_towards(corner, after, radius))}")
     drawn.append(f"L{_pair(kept[-1])}")
     return "".join(drawn)
 
 
-def _distance(one: Point, other: Point) -> float:
-    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+def _distance(first: Point, other: Point) -> float:
+    return abs(first[0] - other[0]) + abs(first[1] - other[1])
 
 
 def _towards(start: Point, end: Point, length: float) -> Point:

@@ -192,8 +192,8 @@ class _Builder:
         self._nodes = {state: n for state, n in nodes.items() if "call" not in n.kinds}
         self._connectors = connectors_of(graph, name, lanes)
         self._into: dict[str, list[int]] = {}
-        for number, one in enumerate(self._connectors):
-            self._into.setdefault(one.target, []).append(number)
+        for number, connector in enumerate(self._connectors):
+            self._into.setdefault(connector.target, []).append(number)
         self._room = room
         self._lane = Lane(name, 0.0)
 
@@ -296,33 +296,33 @@ class _Builder:
 
     def _widest(self, source: str, target: str) -> int | None:
         """The connector that is on the track between two neighbours."""
-        found = [
+        numbers = [
             number
             for number in self._into.get(target, ())
             if source in self._connectors[number].sources and source != target
         ]
-        return max(found, key=lambda n: self._connectors[n].width, default=None)
+        return max(numbers, key=lambda n: self._connectors[n].width, default=None)
 
     # -- rails -------------------------------------------------------------------------------------
     def _routes(self, loops: Mapping[str, tuple[int, int]]) -> list[Route]:
         """The routes of all edges that are not on the track."""
         routes = [self._loop_route(state, *ends) for state, ends in loops.items()]
         used = {number for ends in loops.values() for number in ends}
-        for number, one in enumerate(self._connectors):
+        for number, connector in enumerate(self._connectors):
             on_track = self._track.get(number)
             if on_track is None and number in used:
                 continue
-            sources = [s for s in one.sources if s not in loops]
+            sources = [s for s in connector.sources if s not in loops]
             if on_track is not None:
                 sources = [s for s in sources if not self._is_neighbour(s, number)]
             if on_track is not None and number in self._wrapped:
                 routes.append(self._wrap_route(number))
-            if one.target in sources and on_track is None:
+            if connector.target in sources and on_track is None:
                 routes.append(self._self_route(number))
-                sources.remove(one.target)
+                sources.remove(connector.target)
             for row in dict.fromkeys(self._row[s] for s in sources):
-                here = [s for s in sources if self._row[s] == row]
-                routes += self._rail_routes(number, row, here)
+                row_sources = [s for s in sources if self._row[s] == row]
+                routes += self._rail_routes(number, row, row_sources)
         return routes
 
     def _is_neighbour(self, source: str, number: int) -> bool:
@@ -336,9 +336,9 @@ class _Builder:
     def _reserve(self, routes: list[Route]) -> int:
         """Give every rail its height and every route its column; returns the columns used."""
         for number, (row, x) in self._track.items():
-            one = self._connectors[number]
+            connector = self._connectors[number]
             for rails in self._rows[row].sides:
-                rails.block(x, x + one.width, one.height / 2 + 3)
+                rails.block(x, x + connector.width, connector.height / 2 + 3)
         for route in sorted(routes, key=lambda route: (route.last, route.length)):
             check_time_budget()
             for want in route.wants:
@@ -369,14 +369,14 @@ class _Builder:
 
     def _high(self, number: int) -> float:
         """The height of a rail that carries the labels of a connector, or none."""
-        one = self._connectors[number]
-        if number in self._track or not one.labels:
+        connector = self._connectors[number]
+        if number in self._track or not connector.labels:
             return _PLAIN
-        return one.height + 4
+        return connector.height + 4
 
     def _rail_route(self, number: int, side: int, sources: list[str]) -> Route:
         """Sources of the same row: up or down, along, and back to the track."""
-        one, (row, goal) = self._connectors[number], self._goal(number)
+        connector, (row, goal) = self._connectors[number], self._goal(number)
         joins = number in self._track
         edge = goal if joins else goal + (-5 if side == UP else 5)
         xs = [self._x[s] + (4 if side == UP else -4) for s in sources]
@@ -384,27 +384,27 @@ class _Builder:
         # the labels are between the last source and the end
         near = max(xs) if side == UP else min(xs)
         room = abs(edge - near) - 12
-        need = 0.0 if joins else one.width - room
+        need = 0.0 if joins else connector.width - room
         middle = (near + edge) / 2
         if need > 0:
-            reach = one.width / 2 + 6
+            reach = connector.width / 2 + 6
             middle = self._between(middle, reach)  # keeps the margins free
             left, right = min(left, middle - reach), max(right, middle + reach)
 
         def draw(route: Route) -> None:
             track = self._rows[row].track
             want = route.wants[0]
-            centre = want.level + (4 if joins or not one.labels else want.high / 2)
+            centre = want.level + (4 if joins or not connector.labels else want.high / 2)
             y = track - centre if side == UP else track + centre
             rim = -RADIUS if side == UP else RADIUS
-            if joins or not one.labels:
+            if joins or not connector.labels:
                 ends = None if joins else (edge, track + rim)
                 tail = [(edge, y), (edge, track if joins else track + rim)]
                 for source, x in zip(sources, xs, strict=True):
                     start = [(x, track + rim), (x, y)]
                     self._lines(number, source, [*start, *tail], ends, side)
                 return
-            first, last = middle - one.width / 2, middle + one.width / 2
+            first, last = middle - connector.width / 2, middle + connector.width / 2
             self._labels(number, first, y)
             before, after = (first, last) if side == UP else (last, first)
             for source, x in zip(sources, xs, strict=True):
@@ -421,39 +421,39 @@ class _Builder:
 
     def _self_route(self, number: int) -> Route:
         """A loop at one state: a rail above it with the labels."""
-        one = self._connectors[number]
-        state = one.target
+        connector = self._connectors[number]
+        state = connector.target
         row, x = self._row[state], self._x[state]
-        half = max(14.0, one.width / 2 + 7)
+        half = max(14.0, connector.width / 2 + 7)
         middle = self._between(x, half)
 
         def draw(route: Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
-            y = track - want.level - 6 - one.height / 2
+            y = track - want.level - 6 - connector.height / 2
             low = track - want.level - 1
-            first, last = middle - one.width / 2, middle + one.width / 2
+            first, last = middle - connector.width / 2, middle + connector.width / 2
             entry = [(x + 5, track - RADIUS), (x + 5, low), (middle + half, low)]
             entry += [(middle + half, y), (last, y)]
             leave = [(first, y), (middle - half, y), (middle - half, low)]
             leave += [(x - 5, low), (x - 5, track - RADIUS)]
-            if one.labels:
+            if connector.labels:
                 self._labels(number, first, y)
             self._lines(number, state, entry, (x - 5, track - RADIUS), UP, leave)
 
-        want = Want(row, UP, middle - half, middle + half, one.height + 10)
+        want = Want(row, UP, middle - half, middle + half, connector.height + 10)
         return Route([want], draw)
 
     def _cross_route(self, number: int, row: int, sources: list[str]) -> Route:
         """Sources of another row: below it, through a column of the margin, above the goal."""
-        one, (goal_row, goal) = self._connectors[number], self._goal(number)
+        connector, (goal_row, goal) = self._connectors[number], self._goal(number)
         joins = number in self._track
         edge = goal if joins else goal - 5
         xs = [self._x[s] - 4 for s in sources]
-        carries = not joins and bool(one.labels)
+        carries = not joins and bool(connector.labels)
         # to the left of the first states there is no room above: the labels are below their source
-        early = carries and edge < one.width + 26
-        high = one.height + 4 if carries and not early else _PLAIN
-        low_high = one.height + 4 if early else _PLAIN
+        early = carries and edge < connector.width + 26
+        high = connector.height + 4 if carries and not early else _PLAIN
+        low_high = connector.height + 4 if early else _PLAIN
 
         def draw(route: Route) -> None:
             low, up = route.wants
@@ -467,8 +467,8 @@ class _Builder:
                 self._labels(number, start, y if early else above)
             for source, x in zip(sources, xs, strict=True):
                 rim = self._rows[row].track + RADIUS
-                bend = max(x, start + one.width + 8) if early else x
-                entry = detour(x, rim, bend, y, start + one.width if early else column)
+                bend = max(x, start + connector.width + 8) if early else x
+                entry = detour(x, rim, bend, y, start + connector.width if early else column)
                 if not carries:
                     path = [*entry, (column, above), (edge, above), end]
                     self._lines(number, source, path, None if joins else end, UP)
@@ -476,11 +476,11 @@ class _Builder:
                     leave = [(start, y), (column, y), (column, above), (edge, above), end]
                     self._lines(number, source, entry, end, UP, leave)
                 else:
-                    leave = [(start + one.width, above), (edge, above), end]
+                    leave = [(start + connector.width, above), (edge, above), end]
                     path = [*entry, (column, above), (start, above)]
                     self._lines(number, source, path, end, UP, leave)
 
-        right = max(*xs, one.width + 26) if early else max(xs)
+        right = max(*xs, connector.width + 26) if early else max(xs)
         wants = [
             Want(row, DOWN, -30.0, right, low_high + (6 if right > max(xs) else 0)),
             Want(goal_row, UP, -30.0, edge, high),
@@ -506,13 +506,13 @@ class _Builder:
 
     def _loop_route(self, state: str, entry: int, leave: int) -> Route:
         """A state on a rail below, with the edge that leads to it and the one that leads back."""
-        one, back = self._connectors[entry], self._connectors[leave]
-        source, target = one.sources[0], back.target
+        connector, back = self._connectors[entry], self._connectors[leave]
+        source, target = connector.sources[0], back.target
         row = self._row[source]
         joins = back.sources != (state,)
         begin = self._x[source] + (5 if source == target else -4)
         end = self._goal(leave)[1] if joins else self._x[target] - (5 if source == target else -4)
-        need = one.width + self._wide(state) + 30 + (0 if joins else back.width + 16)
+        need = connector.width + self._wide(state) + 30 + (0 if joins else back.width + 16)
         left, right = end, begin
         if right - left < need:
             middle = self._between((left + right) / 2, need / 2)
@@ -520,7 +520,11 @@ class _Builder:
         if joins and left < end:
             left, right = end, end + need
         widened = right > begin + 0.5 or left < end - 0.5
-        high = max(one.height, 0 if joins else back.height, 2 * RADIUS) + 3 + (8 if widened else 0)
+        high = (
+            max(connector.height, 0 if joins else back.height, 2 * RADIUS)
+            + 3
+            + (8 if widened else 0)
+        )
 
         def draw(route: Route) -> None:
             track, want = self._rows[row].track, route.wants[0]
@@ -529,14 +533,14 @@ class _Builder:
             rim = track + RADIUS
             # from right to left: label, state, label
             spare = (right - left - need) / 2
-            label = right - 10 - spare - one.width
+            label = right - 10 - spare - connector.width
             self._labels(entry, label, y)
             middle = label - 12 - self._wide(state) / 2
             self._x[state] = middle
             self._lane.states.append(
                 Placed(self._nodes[state], self._left + middle, y, self._wide(state))
             )
-            into = detour(begin, rim, right, y, label + one.width, low)
+            into = detour(begin, rim, right, y, label + connector.width, low)
             to_state = [(label, y), (middle + self._wide(state) / 2, y)]
             self._lines(entry, source, into, to_state[-1], DOWN, to_state, flat=True)
             start = (middle - self._wide(state) / 2, y)
@@ -594,9 +598,9 @@ class _Builder:
     def _track_out(self, number: int) -> list[Point]:
         """From the labels on the track to the target."""
         row, x = self._track[number]
-        one, track = self._connectors[number], self._rows[row].track
-        end = self._x[one.target] - self._wide(one.target) / 2
-        return [(x + one.width, track), (end, track)]
+        connector, track = self._connectors[number], self._rows[row].track
+        end = self._x[connector.target] - self._wide(connector.target) / 2
+        return [(x + connector.width, track), (end, track)]
 
     def _lines(
         self,
@@ -610,21 +614,21 @@ class _Builder:
         flat: bool = False,
     ) -> None:
         """The lines of a source's edges: ``entry`` leads to the labels, ``leave`` to the target."""
-        one = self._connectors[number]
+        connector = self._connectors[number]
         if leave is None and number in self._track:
             leave = self._track_out(number)
         if leave is None:  # no labels: one line
-            for edge in one.entries[source]:
+            for edge in connector.entries[source]:
                 self._line(edge, [entry], head_at(end, side) if end else None)
             return
-        at = leave[-1]
-        head = (at, direction(leave)) if not flat else (at, (-1.0, 0.0))
-        for edge in one.entries[source]:
-            if self._graph.edges[edge].target == one.target:
+        goal = leave[-1]
+        head = (goal, direction(leave)) if not flat else (goal, (-1.0, 0.0))
+        for edge in connector.entries[source]:
+            if self._graph.edges[edge].target == connector.target:
                 self._line(edge, [entry, leave], head)
             else:
                 self._line(edge, [entry], None)
-        for edge in one.exits:
+        for edge in connector.exits:
             self._line(edge, [leave], head)
 
     def _line(self, edge: int, parts: list[list[Point]], head: Head | None) -> None:
@@ -637,11 +641,11 @@ class _Builder:
 
     def _labels(self, number: int, x: float, y: float) -> None:
         """Place the labels of a connector, their frame's left end at x and its middle at y."""
-        one = self._connectors[number]
-        top = y - one.height / 2
-        if len(one.labels) > 1:
-            self._lane.frames.append(Frame(self._left + x, top, one.width, one.height))
-        for label, (dx, dy) in zip(one.labels, one.offsets, strict=True):
+        connector = self._connectors[number]
+        top = y - connector.height / 2
+        if len(connector.labels) > 1:
+            self._lane.frames.append(Frame(self._left + x, top, connector.width, connector.height))
+        for label, (dx, dy) in zip(connector.labels, connector.offsets, strict=True):
             # sources in several rows have a copy each
             self._lane.labels.append(replace(label, x=self._left + x + dx, y=top + dy))
 

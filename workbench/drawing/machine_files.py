@@ -359,10 +359,10 @@ def _att(
     inputs: dict[int, str],
     outputs: dict[int, str],
 ) -> Att:
-    found = list(arcs)
-    found.sort(key=lambda arc: (arc[0] != initial, arc[0]))
+    sorted_arcs = list(arcs)
+    sorted_arcs.sort(key=lambda arc: (arc[0] != initial, arc[0]))
     final = sorted(finals, key=lambda state: (state != initial, state))
-    return Att(tuple(found), tuple(final), inputs, outputs)
+    return Att(tuple(sorted_arcs), tuple(final), inputs, outputs)
 
 
 def _set(finals: Iterable[object]) -> list[State]:

@@ -27,7 +27,7 @@ from workbench.constraint.engine.compose import TokenFsa
 from workbench.constraint.engine.compose_pda import TokenPda, TokenPdaMove
 from workbench.constraint.labels import LabelTokens, first_label_id
 from workbench.drawing.edge_labels import ByteEdge, CharacterEdges, byte_edges, folded, read_back
-from workbench.drawing.graph import Edge, Graph, Node, budgeted
+from workbench.drawing.graph import Edge, Graph, Node, budgeted, state_kinds
 from workbench.drawing.token_edges import (
     MAX_SEARCHED,
     MAX_TOY_TOKENS,
@@ -75,7 +75,7 @@ def draw_dfa(
 
 def state_node(state: int, initial: int, final: bool, title: str = "", cluster: str = "") -> Node:
     """A state under its number."""
-    kinds = ("initial",) * (state == initial) + ("final",) * final
+    kinds = state_kinds(initial=state == initial, final=final)
     full = " · ".join(filter(None, (f"state {state}", *kinds, title)))
     return Node(str(state), str(state), kinds, full, cluster)
 
@@ -110,12 +110,12 @@ def reading_edges(
         Edge(
             str(source),
             str(target),
-            tuple(label.name for label in found),
+            tuple(label.name for label in labels),
             ("terminal",),
-            title="\n".join(f"{label.name}: {label.what}" for label in found),
+            title="\n".join(f"{label.name}: {label.what}" for label in labels),
             between=tuple(map(str, read.between[source, target])),
         )
-        for (source, target), found in read.labels.items()
+        for (source, target), labels in read.labels.items()
     ]
     return (*characters, *pieces, *labels)
 
@@ -208,10 +208,10 @@ def draw_network(
         edges.append(Edge(box, str(back), kinds=("call",)))
         edges += [Edge(str(source), box, kinds=("call",)) for source in sources]
     for rule, label in labels.items():
-        here = network.initials[rule]
-        end = f"{here}-end"
+        initial = network.initials[rule]
+        end = f"{initial}-end"
         nodes.append(Node(end, "", ("final",), f"the end of {label}", network.names[rule]))
-        edges.append(Edge(str(here), end, (printable(label),), ("terminal",), title=label))
+        edges.append(Edge(str(initial), end, (printable(label),), ("terminal",), title=label))
     return Graph(name, tuple(nodes), tuple(edges))
 
 
@@ -244,8 +244,8 @@ def _labels(network: Network, leaves: Mapping[str, str]) -> dict[int, str]:
 
 
 def _states_of(network: Network, rules: Collection[int]) -> list[int]:
-    found: list[int] = np.flatnonzero(np.isin(network.owner, list(rules))).tolist()
-    return found
+    states: list[int] = np.flatnonzero(np.isin(network.owner, list(rules))).tolist()
+    return states
 
 
 def leaf_states(network: Network, leaves: Mapping[str, str]) -> dict[str, str]:
@@ -312,12 +312,12 @@ STACK_NOTE = "▲ pushes the state to return to, ▼ pops it; S lies on the stac
 
 def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
     """The id of each state: its number in the network, or ``end``."""
-    known = [str(s) if s != _END else "end" for s in network_states]
-    return known + ["end"] * (count - len(known))
+    ids = [str(s) if s != _END else "end" for s in network_states]
+    return ids + ["end"] * (count - len(ids))
 
 
 def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
-    kinds = ("initial",) * initial + ("final",) * final
+    kinds = state_kinds(initial=initial, final=final)
     full = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(_labelled(title)))))
     return Node(identity, identity, kinds, full)
 
@@ -372,7 +372,7 @@ def _labelled(text: str) -> str:
 
 def kinds_of(pops: Sequence[object], pushes: Sequence[object]) -> tuple[str, ...]:
     """The kinds of an edge with these stack effects."""
-    return ("pop",) * bool(pops) + ("push",) * bool(pushes)
+    return (*(("pop",) if pops else ()), *(("push",) if pushes else ()))
 
 
 def draw_token_pda(machine: TokenPda, name: str = "token push-down automaton") -> Graph:
@@ -400,12 +400,12 @@ def token_pda_edges(
     """The edges that leave some states, one for all tokens with the same effect."""
     ids = _ids(machine.network_states, machine.states)
     trie = machine.vocabulary.trie
-    place = np.zeros(len(machine.vocabulary), np.int32)
-    place[trie.token_ids] = np.arange(len(trie.token_ids), dtype=np.int32)
+    rank = np.zeros(len(machine.vocabulary), np.int32)
+    rank[trie.token_ids] = np.arange(len(trie.token_ids), dtype=np.int32)
     edges = []
     for state in budgeted(states):
         tokens, choices = machine.row(state)
-        order = np.argsort(place[tokens])
+        order = np.argsort(rank[tokens])
         tokens, choices = tokens[order], choices[order]
         groups: defaultdict[TokenPdaMove, list[npt.NDArray[np.int32]]] = defaultdict(list)
         for choice in budgeted(dict.fromkeys(choices.tolist())):
@@ -415,12 +415,12 @@ def token_pda_edges(
         for move, parts in budgeted(groups.items()):
             group = np.concatenate(parts)
             if len(parts) > 1:
-                group = group[np.argsort(place[group])]
+                group = group[np.argsort(rank[group])]
             text = group[group < first_label_id(machine.vocabulary)]
             if len(text):
                 edges.append(_token_edge(machine, state, move, text.tolist(), ids))
-            for one in labels_among(machine.vocabulary, group):
-                edges.append(_label_edge(machine, state, move, one, ids))
+            for label in labels_among(machine.vocabulary, group):
+                edges.append(_label_edge(machine, state, move, label, ids))
     return tuple(edges)
 
 

@@ -106,20 +106,20 @@ class RuleTokens:
             begin = self._runner.run(text)
             if begin == DEAD:
                 return None
-            here = self._standing(begin, state)
+            standing = self._standing(begin, state)
             for situation, tokens in self._reached(begin).items():
-                target, stack = self._after_reading(situation, here)
-                kept = _common(here[1], stack)
+                target, stack = self._after_reading(situation, standing)
+                kept = _common(standing[1], stack)
                 allowed = tokens if mask is None else [i for i in tokens if i in mask]
                 if allowed:
-                    groups[target, len(here[1]) - kept, stack[kept:]] += allowed
+                    groups[target, len(standing[1]) - kept, stack[kept:]] += allowed
         edges_with_ids = [
-            (self._edge(here, target, pops, pushes, tokens), tuple(tokens))
+            (self._edge(standing, target, pops, pushes, tokens), tuple(tokens))
             for (target, pops, pushes), tokens in groups.items()
         ]
         return Leaving(
-            str(here[0]),
-            here[1],
+            str(standing[0]),
+            standing[1],
             tuple(edge for edge, _ in edges_with_ids),
             tuple(ids for _, ids in edges_with_ids),
         )
@@ -165,18 +165,18 @@ class RuleTokens:
         return reached
 
     def _edge(
-        self, here: Standing, state: int, pops: int, pushes: tuple[int, ...], ids: list[TokenId]
+        self, standing: Standing, state: int, pops: int, pushes: tuple[int, ...], ids: list[TokenId]
     ) -> Edge:
         vocabulary = self._vocabulary
         tokens = [vocabulary.tokens[token_id] or b"" for token_id in ids[:MAX_SEARCHED]]
         few = MAX_WRITTEN_OUT_TOY if len(vocabulary) <= MAX_TOY_TOKENS else MAX_WRITTEN_OUT
-        edge = counted_edge(str(here[0]), str(state), tokens, len(ids), few)
+        edge = counted_edge(str(standing[0]), str(state), tokens, len(ids), few)
         pieces = ("bytes",) if all(map(_is_piece, tokens)) else ()
-        popped = tuple(self._items(reversed(here[1][len(here[1]) - pops :])))
+        popped = tuple(self._items(reversed(standing[1][len(standing[1]) - pops :])))
         pushed = tuple(self._items(iter(pushes)))
         marks = (f"▼{pops}" if pops else "", f"▲{len(pushes)}" if pushes else "")
-        lines = [edge.title, *(f"pops {one}" for one in popped)]
-        lines += [f"pushes {one}" for one in pushed]
+        lines = [edge.title, *(f"pops {item}" for item in popped)]
+        lines += [f"pushes {item}" for item in pushed]
         return replace(
             edge,
             kinds=(*pieces, *kinds_of(popped, pushed)),
@@ -201,10 +201,10 @@ def _is_piece(token: bytes) -> bool:
     return False
 
 
-def _common(one: tuple[int, ...], other: tuple[int, ...]) -> int:
+def _common(first: tuple[int, ...], other: tuple[int, ...]) -> int:
     """The length of the common prefix."""
     same = 0
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(first, other, strict=False):
         if a != b:
             break
         same += 1

@@ -96,12 +96,12 @@ def shown_tree(
     tree: ParseNode, *, every: bool, unfolded: Collection[str] = (), most: int = MAX_LEAVES
 ) -> ShownNode:
     """The nodes to draw; ``every`` keeps all of them, ``unfolded`` are paths of nodes to open."""
-    made: dict[int, list[ShownNode]] = {}
+    shown: dict[int, list[ShownNode]] = {}
     for _, node in reversed(list(tree.walk())):
-        children = [one for child in node.children for one in made.pop(id(child))]
-        made[id(node)] = _all_nodes(node, children) if every else _main_nodes(node, children)
-    found = made[id(tree)]
-    root = found[0] if len(found) == 1 else _shown(tree, found)
+        children = [part for child in node.children for part in shown.pop(id(child))]
+        shown[id(node)] = _all_nodes(node, children) if every else _main_nodes(node, children)
+    roots = shown[id(tree)]
+    root = roots[0] if len(roots) == 1 else _shown(tree, roots)
     _number_paths(root)
     _fold(root, unfolded, most)
     return root
@@ -180,18 +180,18 @@ def _together(children: Iterator[ShownNode]) -> Iterator[ShownNode]:
         yield last
 
 
-def _are_alike(one: ShownNode, other: ShownNode) -> bool:
+def _are_alike(first: ShownNode, other: ShownNode) -> bool:
     """Whether two neighbours are letters of the same rule or of the same piece of the grammar."""
-    if (one.kind, one.label, one.source) != (other.kind, other.label, other.source):
+    if (first.kind, first.label, first.source) != (other.kind, other.label, other.source):
         return False
-    if one.differs or other.differs or other.is_open or not other.text:
+    if first.differs or other.differs or other.is_open or not other.text:
         return False
-    if one.kind is NodeKind.TEXT:
+    if first.kind is NodeKind.TEXT:
         return _is_short(other)
     return (
-        one.kind is NodeKind.RULE
+        first.kind is NodeKind.RULE
         and _is_short(other)
-        and all(child.kind is NodeKind.TEXT for child in (*one.children, *other.children))
+        and all(child.kind is NodeKind.TEXT for child in (*first.children, *other.children))
     )
 
 
@@ -294,10 +294,10 @@ def draw_tree(
 def _place_across(nodes: Sequence[ShownNode]) -> None:
     """Set the horizontal positions: parts next to each other, a node above their middle."""
     for node in reversed(nodes):
-        own = columns(node.shown) * _LETTER + 2 * _PAD + 2
+        own_width = columns(node.shown) * _LETTER + 2 * _PAD + 2
         inner = [] if node.is_folded else node.children
         below = sum(child.width for child in inner) + _GAP * max(0, len(inner) - 1)
-        node.width = max(own, below)
+        node.width = max(own_width, below)
     nodes[0].left = _MARGIN
     for node in nodes:
         node.x = node.left + node.width / 2
@@ -311,22 +311,22 @@ def _place_across(nodes: Sequence[ShownNode]) -> None:
             left += child.width + _GAP
 
 
-def _at(leaves: Sequence[ShownNode], place: int, *, after: bool) -> float:
+def _at(leaves: Sequence[ShownNode], position: int, *, after: bool) -> float:
     """The horizontal position of a byte of the text: inside a leaf, or at its border."""
-    found = None
+    nearest = None
     for leaf in leaves:
         low, high = leaf.bytes.start, leaf.bytes.end
         if low == high:
             continue
-        is_inside = low < place <= high if after else low <= place < high
+        is_inside = low < position <= high if after else low <= position < high
         if is_inside:
-            found = leaf
+            nearest = leaf
             break
-    if found is None:
+    if nearest is None:
         texts = [leaf for leaf in leaves if leaf.text]
         return (texts[-1].x + _own(texts[-1]) / 2) if texts else 0.0
-    low, high = found.bytes.start, found.bytes.end
-    return found.x + _own(found) * ((place - low) / (high - low) - 0.5)
+    low, high = nearest.bytes.start, nearest.bytes.end
+    return nearest.x + _own(nearest) * ((position - low) / (high - low) - 0.5)
 
 
 def _own(node: ShownNode) -> float:
@@ -378,13 +378,13 @@ def _box(group: Element, node: ShownNode, number: int, current: Span | None) -> 
     width = _own(node)
     size = {"x": node.x - width / 2, "y": node.y - _HIGH / 2, "width": width, "height": _HIGH}
     SubElement(box, "rect", {**{k: _number(v) for k, v in size.items()}, "rx": "4"})
-    place = {"x": _number(node.x), "y": _number(node.y + 4), "text-anchor": "middle"}
-    text = SubElement(box, "text", {**place, "font-size": "11", _SPACE: "preserve"})
+    attributes = {"x": _number(node.x), "y": _number(node.y + 4), "text-anchor": "middle"}
+    text = SubElement(box, "text", {**attributes, "font-size": "11", _SPACE: "preserve"})
     text.text = node.shown
 
 
-def _overlaps(one: Span, other: Span) -> bool:
-    return one.start < other.end and other.start < one.end
+def _overlaps(first: Span, other: Span) -> bool:
+    return first.start < other.end and other.start < first.end
 
 
 def _highlight(group: Element, leaves: Sequence[ShownNode], current: Span, bottom: float) -> None:

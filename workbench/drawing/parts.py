@@ -69,14 +69,14 @@ class Links:
     def near(self, centre: str, count: int) -> set[str]:
         """The ``count`` states nearest to one, along edges in both directions."""
         start = centre if centre in self._beside else next(iter(self.out))
-        found = {start}
+        nearest = {start}
         waiting = deque([start])
-        while waiting and len(found) < count:
+        while waiting and len(nearest) < count:
             for other in self._beside[waiting.popleft()]:
-                if other not in found and len(found) < count:
-                    found.add(other)
+                if other not in nearest and len(nearest) < count:
+                    nearest.add(other)
                     waiting.append(other)
-        return found
+        return nearest
 
     def calm_near(self, centre: str, count: int) -> set[str]:
         """The nearest states; fewer if they have too many connected pairs."""
@@ -155,12 +155,12 @@ class TokenFsaParts:
     def _links(self) -> Links:
         """The successors of each drawn state, also through states inside characters."""
         targets = [self._fsa.rows.targets(s).tolist() for s in range(len(self._fsa))]
-        found, whole = {}, self._mask.tolist()
+        links, whole = {}, self._mask.tolist()
         for state in budgeted(np.flatnonzero(self._mask).tolist()):
             if str(state) not in self.feet:
                 reached = _through(state, targets, whole)
-                found[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
-        return Links(found)
+                links[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
+        return Links(links)
 
     def _drawn(self, kept: set[str] | None) -> Graph:
         fsa, initial = self._fsa, self._fsa.initial
@@ -201,29 +201,30 @@ class TokenFsaParts:
 
     def _inside(self, states: Iterable[int]) -> dict[int, None]:
         """The states inside characters that tokens from these states lead to."""
-        found: dict[int, None] = {}
+        inside: dict[int, None] = {}
         waiting = list(states)
         for state in budgeted(waiting):  # extended in the loop
             for target in self._fsa.rows.targets(state).tolist():
-                if not self._mask[target] and target not in found:
-                    found[target] = None
+                if not self._mask[target] and target not in inside:
+                    inside[target] = None
                     waiting.append(target)
-        return found
+        return inside
 
 
 def _through(state: int, targets: list[list[int]], whole: list[bool]) -> dict[int, None]:
     """The character states that a state leads to, by one token or by pieces of a character."""
-    found: dict[int, None] = {}
+    reached: dict[int, None] = {}
     passed = {state}
-    waiting = [state]
-    for here in waiting:  # extended in the loop
-        for target in targets[here]:
+    waiting = deque([state])
+    while waiting:
+        current = waiting.popleft()
+        for target in targets[current]:
             if whole[target]:
-                found[target] = None
+                reached[target] = None
             elif target not in passed:
                 passed.add(target)
                 waiting.append(target)
-    return found
+    return reached
 
 
 class TokenPdaParts:
@@ -253,15 +254,15 @@ class TokenPdaParts:
     @cached_property
     def _links(self) -> Links:
         machine = self._machine
-        found: dict[str, list[str]] = {}
+        links: dict[str, list[str]] = {}
         for state, node in budgeted(enumerate(self._nodes)):
             if node.id in self.feet:
                 continue
             choices = machine.targets(state)
             ends = [move.target for choice in choices for move in machine.choices[choice]]
             ids = (self._nodes[end].id for end in dict.fromkeys(ends))
-            found[node.id] = [self.feet.get(s, s) for s in ids]
-        return Links(found)
+            links[node.id] = [self.feet.get(s, s) for s in ids]
+        return Links(links)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         machine = self._machine
@@ -370,28 +371,28 @@ class LazyParts:
         """The states nearest to one, along edges in both directions, as far as visited."""
         number = int(centre) if centre.isdigit() else self.machine.initial
         start = number if number < len(self.machine) else self.machine.initial
-        found = {start: None}
+        nearest = {start: None}
         waiting = deque([start])
-        while waiting and len(found) < count:
-            here = waiting.popleft()
-            for other in (*self._targets(here), *self._into.get(here, ())):
-                if len(found) < count and other not in found:
-                    found[other] = None
+        while waiting and len(nearest) < count:
+            current = waiting.popleft()
+            for other in (*self._targets(current), *self._into.get(current, ())):
+                if len(nearest) < count and other not in nearest:
+                    nearest[other] = None
                     waiting.append(other)
-        return list(found)
+        return list(nearest)
 
     def onward(self, state: State) -> list[tuple[Ranges, State]]:
         """The characters read in a state with their targets; cached for a few thousand states."""
         with self._lock:
-            known = self._onward.get(state)
-            if known is None:
+            edges = self._onward.get(state)
+            if edges is None:
                 machine = self.machine
-                known = list(character_edges(machine.step, state, machine.classes))
+                edges = list(character_edges(machine.step, state, machine.classes))
                 if len(self._onward) < _MAX_REMEMBERED:
-                    self._onward[state] = known
-                    for _, target in known:
+                    self._onward[state] = edges
+                    for _, target in edges:
                         self._into.setdefault(target, {})[state] = None
-            return known
+            return edges
 
     def labels(self, state: State) -> list[tuple[Label, State]]:
         """The terminal labels read in a state with their targets."""
@@ -445,12 +446,12 @@ class LazyTokenParts:
 
     def leaving(self, state: str, mask: TokenMask | None = None) -> tuple[Edge, ...]:
         """The token edges of one state, of the tokens that a mask allows."""
-        here = int(state) if state.isdigit() else self._characters.machine.initial
-        ids, targets = self._row(here)
-        rows = TokenRows.joined(self._vocabulary, [(here, ids, targets)])
+        source = int(state) if state.isdigit() else self._characters.machine.initial
+        ids, targets = self._row(source)
+        rows = TokenRows.joined(self._vocabulary, [(source, ids, targets)])
         whole = np.zeros(len(self._characters.machine), np.bool_)
-        whole[[here, *targets.tolist()]] = True
-        return token_edges(rows.allowed(mask, here), self._characters.machine, whole)
+        whole[[source, *targets.tolist()]] = True
+        return token_edges(rows.allowed(mask, source), self._characters.machine, whole)
 
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._row(int(source))
@@ -461,21 +462,21 @@ class LazyTokenParts:
 
         Cost: all tokens in parallel, one step for each byte of the longest.
         """
-        known = self._rows.get(state)
-        if known is not None:
-            return known
+        cached = self._rows.get(state)
+        if cached is not None:
+            return cached
         token_bytes, lengths = padded(self._vocabulary)
         machine = self._characters.machine
         alive = self._spelt
-        here = np.full(len(alive), state, np.int64)
+        states = np.full(len(alive), state, np.int64)
         ends = np.full(len(lengths), DEAD, np.int32)
         for position in budgeted(range(token_bytes.shape[1])):
-            here = self._stepped(machine, here, machine.classes[token_bytes[alive, position]])
-            on = here != DEAD
-            alive, here = alive[on], here[on]
+            states = self._stepped(machine, states, machine.classes[token_bytes[alive, position]])
+            on = states != DEAD
+            alive, states = alive[on], states[on]
             done = lengths[alive] == position + 1
-            ends[alive[done]] = here[done]
-            alive, here = alive[~done], here[~done]
+            ends[alive[done]] = states[done]
+            alive, states = alive[~done], states[~done]
             if not len(alive):
                 break
         ids = np.flatnonzero(ends != DEAD).astype(np.int32)

@@ -72,9 +72,9 @@ def extent(node: _Node) -> tuple[int, int]:
     count, deepest = 0, 0
     waiting: list[tuple[_Node, int]] = [(node, 1)]
     while waiting:
-        one, deep = waiting.pop()
+        current, deep = waiting.pop()
         count, deepest = count + 1, max(deepest, deep)
-        waiting += [(part, deep + 1) for part in _parts(one)]
+        waiting += [(part, deep + 1) for part in _parts(current)]
     return count, deepest
 
 
@@ -159,14 +159,14 @@ class Tracks:
     def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
         """The items of a sequence; ``x (',' x)*`` is one loop."""
         skip = False
-        for here, following in zip_longest(items, items[1:]):
+        for item, following in zip_longest(items, items[1:]):
             if skip:
                 skip = False
-            elif (between := _separator(here, following)) is not None:
+            elif (between := _separator(item, following)) is not None:
                 skip = True
-                yield railroad.OneOrMore(self.of(here), self._row([self.of(b) for b in between]))
+                yield railroad.OneOrMore(self.of(item), self._row([self.of(b) for b in between]))
             else:
-                yield self.of(here)
+                yield self.of(item)
 
     def _run(self, run: Sequence[Regex]) -> Item:
         if len(run) == 1:
@@ -247,11 +247,11 @@ def _times(low: int, high: int | None) -> str:
     return f"{low:,} times" if low == high else f"{low:,} to {high:,} times"
 
 
-def _separator(here: Expression, following: Expression | None) -> Sequence[Expression] | None:
+def _separator(looped: Expression, following: Expression | None) -> Sequence[Expression] | None:
     """The separator in ``x (between x)*``; None for other items."""
     match following:
         case kbnf.Repetition(item=kbnf.Sequence(items=items), low=0, high=None):
-            if len(items) > 1 and shape(items[-1]) == shape(here):
+            if len(items) > 1 and shape(items[-1]) == shape(looped):
                 return items[:-1]
     return None
 
@@ -373,17 +373,17 @@ def draw_railroad(
     titled = _titled(grammar)
     places = {rule.name: (rule.start, rule.end) for rule in titled}
     svg = ElementTree.Element("svg", {"xmlns": _NAMESPACE})
-    top, right, left, drawn = float(_MARGIN), 0.0, MAX_ALL_PARTS, 0
+    top, right, parts_left, drawn = float(_MARGIN), 0.0, MAX_ALL_PARTS, 0
     for number, rule in enumerate(titled):
         parts, deep = extent(rule.body)
-        if number == MAX_RULES or (parts <= MAX_PARTS and deep <= MAX_DEPTH and parts > left):
+        if number == MAX_RULES or (parts <= MAX_PARTS and deep <= MAX_DEPTH and parts > parts_left):
             sentence = f"{len(titled) - number:,} more rules are not drawn"
             _draw_sentence(svg, sentence, _MARGIN, top)
             top, right = top + 2 * _BETWEEN, max(right, 8.0 * len(sentence))
             break
         group = _group(svg, rule, number, top, width)
         if parts <= MAX_PARTS and deep <= MAX_DEPTH:
-            left, drawn = left - parts, drawn + 1
+            parts_left, drawn = parts_left - parts, drawn + 1
             diagram = _diagram(Tracks(places, width, absent).of(rule.body))
             _copy(diagram.children[-1], group)
             across, down = float(diagram.attrs["width"]), float(diagram.attrs["height"])

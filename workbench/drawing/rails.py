@@ -31,16 +31,16 @@ class Rails:
 
     def place(self, left: float, right: float, high: float) -> float:
         """The lowest free height for something as high as this: its lower end."""
-        at = RADIUS + 3
+        height = RADIUS + 3
         near = [
             (begin, end)
-            for one, other, begin, end in self._taken
-            if one < right + 3 and left - 3 < other
+            for start, other, begin, end in self._taken
+            if start < right + 3 and left - 3 < other
         ]
-        while hit := [end for begin, end in near if begin < at + high and at < end]:
-            at = max(hit)
-        self._taken.append((left, right, at, at + high))
-        return at
+        while hit := [end for begin, end in near if begin < height + high and height < end]:
+            height = max(hit)
+        self._taken.append((left, right, height, height + high))
+        return height
 
     @property
     def top(self) -> float:

@@ -182,10 +182,10 @@ def _climb(
     if not exits and "final" not in plain:
         return []  # an exact count, without other outgoing edges, is a chain
     rungs: list[str] = []
-    here = step
+    current = step
     while True:
-        there = here.target
-        if there == first or entered[there] != 1 or here.chains or "initial" in kinds[there]:
+        there = current.target
+        if there == first or entered[there] != 1 or current.chains or "initial" in kinds[there]:
             return rungs
         if _plain(kinds[there]) != plain:
             return rungs
@@ -195,7 +195,7 @@ def _climb(
             # the last rung may have no edge upwards, if its other edges equal those of the others
             return [*rungs, there] if _exit_ways(out[there], None) == exits else rungs
         rungs.append(there)
-        here = onward
+        current = onward
 
 
 def _plain(kinds: tuple[str, ...]) -> frozenset[str]:
@@ -209,12 +209,12 @@ def _exit_ways(edges: list[Edge], without: Edge | None) -> _Ways:
 
 def _loop(first: str, rungs: list[str], out: dict[str, list[Edge]]) -> Edge:
     """The loop that replaces the rungs, with the steps between them inside."""
-    here, steps = first, []
+    current, steps = first, []
     for rung in rungs:
-        steps.append(next(edge for edge in out[here] if edge.target == rung))
-        here = rung
+        steps.append(next(edge for edge in out[current] if edge.target == rung))
+        current = rung
     label = " ".join(steps[0].labels)
-    back = Edge(here, first, steps[0].labels, steps[0].kinds)
+    back = Edge(current, first, steps[0].labels, steps[0].kinds)
     return Edge(
         first,
         first,
@@ -264,13 +264,13 @@ def reduce(
     """
     small = (smaller or calm)(graph)
     kept = min(limit, len(small.nodes))
-    here = _visible_centre(small, centre)
-    part = nearest(small, here, kept)
+    visible = _visible_centre(small, centre)
+    part = nearest(small, visible, kept)
     while len(part.edges) > max(_MAX_EDGES_PER_NODE * kept, _ALLOWED_EDGES):
         kept = kept * 4 // 5
-        part = nearest(small, here, kept)
+        part = nearest(small, visible, kept)
     total, shown = len(graph.states), len(part.states)
-    return Shown(part, total, shown, _told(part, small, total, here))
+    return Shown(part, total, shown, _told(part, small, total, visible))
 
 
 def calm(graph: Graph) -> Graph:
@@ -394,13 +394,13 @@ def _rings(inner: set[str], out: dict[str, list[Edge]]) -> set[str]:
     kept: set[str] = set()
     done: set[str] = set()
     for start in sorted(inner):
-        here, path = start, []
-        while here in inner and here not in done:
-            done.add(here)
-            path.append(here)
-            here = out[here][0].target
-        if here in path:
-            kept.add(here)
+        current, path = start, []
+        while current in inner and current not in done:
+            done.add(current)
+            path.append(current)
+            current = out[current][0].target
+        if current in path:
+            kept.add(current)
     return kept
 
 
@@ -511,10 +511,10 @@ def _distances(graph: Graph, centre: str) -> dict[str, int]:
     distance = {centre: 0}
     waiting = deque([centre])
     while waiting:
-        here = waiting.popleft()
-        for other in beside[here]:
+        current = waiting.popleft()
+        for other in beside[current]:
             if other not in distance:
-                distance[other] = distance[here] + 1
+                distance[other] = distance[current] + 1
                 waiting.append(other)
     return distance
 

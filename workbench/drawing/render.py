@@ -492,7 +492,7 @@ def arranged(machine: DrawnMachine) -> dict[str, tuple[int, int]]:
         edge_attr={"fontname": "Courier", "fontsize": "12"},
     )
     # Graphviz breaks cycles in the order of the nodes
-    for state in sorted(machine.states, key=lambda one: not one.is_initial):
+    for state in sorted(machine.states, key=lambda state: not state.is_initial):
         graph.node(numbers[state.name])
     for edge in machine.edges:
         label = machine.source.text[edge.label_span.start : edge.label_span.end]
@@ -505,11 +505,11 @@ def _positions(plain: str, numbers: dict[str, str]) -> dict[str, tuple[int, int]
     """The positions in Graphviz's format ``plain``, whose y axis points up."""
     rows = [line.split() for line in plain.splitlines()]
     height = next(float(row[3]) for row in rows if row and row[0] == "graph")
-    found = {row[1]: (float(row[2]), float(row[3])) for row in rows if row and row[0] == "node"}
+    positions = {row[1]: (float(row[2]), float(row[3])) for row in rows if row and row[0] == "node"}
     return {
         name: (
-            round(_PIXELS * found[number][0]) + _MARGIN,
-            round(_PIXELS * (height - found[number][1])) + _MARGIN,
+            round(_PIXELS * positions[number][0]) + _MARGIN,
+            round(_PIXELS * (height - positions[number][1])) + _MARGIN,
         )
         for name, number in numbers.items()
     }

@@ -86,7 +86,7 @@ def draw_terminal(terminal: Terminal) -> Graph:
 
 
 def draw_tree(
-    scanner: Scanner, trees: Trees, vocabulary: Vocabulary, at: State, name: str = ""
+    scanner: Scanner, trees: Trees, vocabulary: Vocabulary, scanner_state: State, name: str = ""
 ) -> Graph:
     """Figure 3(d): T_q, with subterminals on its edges and their tokens at its nodes.
 
@@ -94,14 +94,16 @@ def draw_tree(
     paper.
     """
     picture = _Picture(scanner, vocabulary)
-    picture.root("root", at)
-    for state in dict.fromkeys((at, BETWEEN) if scanner.accepting[at] else (at,)):
+    picture.root("root", scanner_state)
+    for state in dict.fromkeys(
+        (scanner_state, BETWEEN) if scanner.accepting[scanner_state] else (scanner_state,)
+    ):
         tree = trees.get(state)
         if tree is not None:
             picture.hang("root", tree, {})
-    if at == BETWEEN or scanner.accepting[at]:
+    if scanner_state == BETWEEN or scanner.accepting[scanner_state]:
         picture.end("root")
-    return picture.graph(name or f"subterminals from {picture.place(at)}")
+    return picture.graph(name or f"subterminals from {picture.place(scanner_state)}")
 
 
 def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Graph:
@@ -114,15 +116,17 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
     trees = _whole_trees(constraint)
     picture = _Picture(scanner, constraint.vocabulary)
     roots: dict[int, str] = {}
-    for number, (at, parsed) in enumerate(sorted(constraint.readings[state], reverse=True)):
+    for number, (scanner_state, parsed) in enumerate(
+        sorted(constraint.readings[state], reverse=True)
+    ):
         root = f"root{number}"
-        if at == BETWEEN and parsed in roots:
+        if scanner_state == BETWEEN and parsed in roots:
             root = roots[parsed]  # the current terminal may end: its root has this tree as well
         else:
-            picture.root(root, at)
-        if scanner.accepting[at]:
-            roots[parser.step(parsed, int(scanner.owner[at]))] = root
-        tree = trees.get(at)
+            picture.root(root, scanner_state)
+        if scanner.accepting[scanner_state]:
+            roots[parser.step(parsed, int(scanner.owner[scanner_state]))] = root
+        tree = trees.get(scanner_state)
         if tree is not None:
             allowed = set(allowed_nodes(tree, parser, parsed))
             kept = {node for node in allowed if tree.depth[node] < constraint.levels}
@@ -131,7 +135,7 @@ def draw_pruned(constraint: DominoConstraint, state: int, name: str = "") -> Gra
                 for node in range(len(tree))
             }
             picture.hang(root, tree, marks)
-        if at == BETWEEN:
+        if scanner_state == BETWEEN:
             picture.end(root, "" if parser.is_final(parsed) else "refused")
     return picture.graph(name or "subterminals the parser allows")
 
@@ -153,12 +157,12 @@ class _Picture:
     nodes: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
 
-    def root(self, root: str, at: State) -> None:
-        self.nodes.append(Node(root, self.place(at), ("initial",), f"scanner state {at}"))
+    def root(self, root: str, state: State) -> None:
+        self.nodes.append(Node(root, self.place(state), ("initial",), f"scanner state {state}"))
 
-    def place(self, at: State) -> str:
+    def place(self, state: State) -> str:
         """The title of a scanner state."""
-        return "q₀" if at == BETWEEN else f"…{self._name(int(self.scanner.owner[at]))}"
+        return "q₀" if state == BETWEEN else f"…{self._name(int(self.scanner.owner[state]))}"
 
     def end(self, root: str, mark: str = "") -> None:
         """The node r_EOS, if a text may end."""
@@ -268,8 +272,8 @@ def figure_3d(text: bytes = b"12") -> Graph:
     trie = constraint.vocabulary.trie
     trees = Trees(scanner, (every,) * len(every), trie, LIMITS, trie.height)
     after = constraint.readings.after(constraint.initial, text)
-    at = BETWEEN if after is None else max(constraint.subterminal(after))
-    return draw_tree(scanner, trees, constraint.vocabulary, at, "figure 3(d)")
+    scanner_state = BETWEEN if after is None else max(constraint.subterminal(after))
+    return draw_tree(scanner, trees, constraint.vocabulary, scanner_state, "figure 3(d)")
 
 
 def figure_3e(k: int | None = 0, text: bytes = b"(12") -> Graph:

@@ -141,44 +141,46 @@ class _Picture:
     shapes: dict[str, _Shape] = field(default_factory=dict)
     lines: list[tuple[Element, Point]] = field(default_factory=list)
 
-    def read(self, element: Element, at: Point) -> None:
-        """Read the groups below an element; ``at`` is where its coordinates begin."""
+    def read(self, element: Element, origin: Point) -> None:
+        """Read the groups below an element; ``origin`` is where its coordinates begin."""
         for child in element:
             kinds = child.get("class", "").split()
             if _tag(child) != "g":
-                self._loose(child, at)
+                self._loose(child, origin)
                 continue
-            here = _moved(child, at)
+            child_origin = _moved(child, origin)
             if "node" in kinds:
-                self._node(child, kinds, here)
+                self._node(child, kinds, child_origin)
             elif "edge" in kinds:
-                self.lines.append((child, here))
+                self.lines.append((child, child_origin))
             elif "label" in kinds:
                 edges = child.get("data-edges", "").split()
                 if any(self.marks.shows(f"edge-{edge}") for edge in edges):
-                    self._texts(child, here, ["fill=white"])
+                    self._texts(child, child_origin, ["fill=white"])
             else:
-                self.read(child, here)
+                self.read(child, child_origin)
 
-    def _loose(self, shape: Element, at: Point) -> None:
+    def _loose(self, shape: Element, origin: Point) -> None:
         """A shape outside nodes and edges: the ground and the name of a lane."""
         if _tag(shape) == "rect":
-            x, y = _point(shape, "x", "y", at)
+            x, y = _point(shape, "x", "y", origin)
             width, height = float(shape.get("width", 0)), float(shape.get("height", 0))
             corner = _pair((x + width, y + height))
             self.grounds.append(rf"\draw[lane] {_pair((x, y))} rectangle {corner};")
         elif _tag(shape) == "text":
-            self._text(shape, at, [])
+            self._text(shape, origin, [])
         elif _tag(shape) in ("path", "polygon"):
-            self.grounds += self._line(_outline(shape), at, ("", ""), ["black!25"], arrow=False)
+            self.grounds += self._line(_outline(shape), origin, ("", ""), ["black!25"], arrow=False)
 
-    def _node(self, group: Element, kinds: list[str], at: Point) -> None:
+    def _node(self, group: Element, kinds: list[str], origin: Point) -> None:
         identity = group.get("id", "")
-        shape = _shape(group, at)
+        shape = _shape(group, origin)
         if shape is None or not self.marks.shows(identity):
             return
         options = self.marks.styles(identity)
-        text = " ".join("".join(one.itertext()) for one in group if _tag(one) == "text").strip()
+        text = " ".join(
+            "".join(child.itertext()) for child in group if _tag(child) == "text"
+        ).strip()
         size = f"minimum width={_number(shape.width)}pt, minimum height={_number(shape.height)}pt"
         if "call" in kinds:
             options = ["call", size, *options]
@@ -193,33 +195,35 @@ class _Picture:
         name = f"({identity}) " if identity and identity not in self.shapes else ""
         if name:
             self.shapes[identity] = shape
-        place = _pair((shape.x, shape.y))
-        self.nodes.append(rf"\node[{', '.join(options)}] {name}at {place} {{{tex(text)}}};")
+        position = _pair((shape.x, shape.y))
+        self.nodes.append(rf"\node[{', '.join(options)}] {name}at {position} {{{tex(text)}}};")
 
     def edges(self) -> Iterator[str]:
         """The lines of all edges; their labels are added to ``labels``."""
-        for group, at in self.lines:
+        for group, origin in self.lines:
             identity = group.get("id", "")
             if identity and not self.marks.shows(identity):
                 continue
             styles = self.marks.styles(identity)
             kinds = group.get("class", "").split()
-            styles += ["dashed"] * ("skip" in kinds) + ["dotted"] * ("bytes" in kinds)
+            styles += [
+                style for kind, style in (("skip", "dashed"), ("bytes", "dotted")) if kind in kinds
+            ]
             polygons = [child for child in group if _tag(child) == "polygon"]
             has_arrow = any(child.get("class") != "joint" for child in polygons)
             ends = (group.get("data-source", ""), group.get("data-target", ""))
             for child in group:
                 if _tag(child) == "path":
-                    yield from self._line(child.get("d", ""), at, ends, styles, arrow=has_arrow)
+                    yield from self._line(child.get("d", ""), origin, ends, styles, arrow=has_arrow)
             for child in polygons:
                 if child.get("class") == "joint":
-                    yield _joint(child, at, styles)
-            self._texts(group, at, [])
+                    yield _joint(child, origin, styles)
+            self._texts(group, origin, [])
 
     def _line(
-        self, path: str, at: Point, ends: tuple[str, str], styles: list[str], *, arrow: bool
+        self, path: str, origin: Point, ends: tuple[str, str], styles: list[str], *, arrow: bool
     ) -> Iterator[str]:
-        parts = list(_parts(path, at))
+        parts = list(_parts(path, origin))
         for number, part in enumerate(parts):
             start, target = _pair(part[0][1][-1]), ""
             source, end = (self.shapes.get(f"state-{name}") for name in ends)
@@ -229,31 +233,31 @@ class _Picture:
             if is_last and end is not None and end.is_near(part[-1][1][-1]):
                 target = f"(state-{ends[1]})"
             drawn = [start]
-            for place, (command, points) in enumerate(part[1:], start=2):
-                stop = target if target and place == len(part) else _pair(points[-1])
+            for index, (command, points) in enumerate(part[1:], start=2):
+                stop = target if target and index == len(part) else _pair(points[-1])
                 drawn.append(_segment(command, points, stop))
             options = ", ".join(["->" if arrow and is_last else "-", *styles])
             yield rf"\draw[{options}] {' '.join(drawn)};"
 
-    def _texts(self, group: Element, at: Point, options: list[str]) -> None:
+    def _texts(self, group: Element, origin: Point, options: list[str]) -> None:
         for child in group:
             if _tag(child) == "text":
-                self._text(child, at, options)
+                self._text(child, origin, options)
 
-    def _text(self, text: Element, at: Point, options: list[str]) -> None:
+    def _text(self, text: Element, origin: Point, options: list[str]) -> None:
         shown = "".join(text.itertext()).strip()
         if not shown:
             return
         side = {"start": "anchor=base west", "end": "anchor=base east"}
-        anchor = [side[one] for one in (text.get("text-anchor", ""),) if one in side]
-        place = _pair(_point(text, "x", "y", at))
+        anchor = [side[name] for name in (text.get("text-anchor", ""),) if name in side]
+        position = _pair(_point(text, "x", "y", origin))
         styles = ", ".join(("label", *anchor, *options))
-        self.labels.append(rf"\node[{styles}] at {place} {{{tex(shown)}}};")
+        self.labels.append(rf"\node[{styles}] at {position} {{{tex(shown)}}};")
 
 
-def _joint(head: Element, at: Point, styles: list[str]) -> str:
+def _joint(head: Element, origin: Point, styles: list[str]) -> str:
     """The head of an edge where it joins another one."""
-    corners = [_pair(points[-1]) for part in _parts(_outline(head), at) for _, points in part]
+    corners = [_pair(points[-1]) for part in _parts(_outline(head), origin) for _, points in part]
     return rf"\fill[{', '.join(['solid', *styles])}] {' -- '.join(corners)} -- cycle;"
 
 
@@ -269,38 +273,38 @@ def _tag(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _moved(group: Element, at: Point) -> Point:
-    found = _TRANSLATE.search(group.get("transform", ""))
-    return at if found is None else (at[0] + float(found[1]), at[1] + float(found[2]))
+def _moved(group: Element, origin: Point) -> Point:
+    match = _TRANSLATE.search(group.get("transform", ""))
+    return origin if match is None else (origin[0] + float(match[1]), origin[1] + float(match[2]))
 
 
-def _point(element: Element, x: str, y: str, at: Point) -> Point:
-    return float(element.get(x, 0)) + at[0], float(element.get(y, 0)) + at[1]
+def _point(element: Element, x: str, y: str, origin: Point) -> Point:
+    return float(element.get(x, 0)) + origin[0], float(element.get(y, 0)) + origin[1]
 
 
-def _shape(group: Element, at: Point) -> _Shape | None:
+def _shape(group: Element, origin: Point) -> _Shape | None:
     """The box around the shapes of a node."""
-    found: list[Point] = []
+    corners: list[Point] = []
     for child in group:
         if _tag(child) == "ellipse":
-            x, y = _point(child, "cx", "cy", at)
+            x, y = _point(child, "cx", "cy", origin)
             rx, ry = float(child.get("rx", 0)), float(child.get("ry", 0))
-            found += [(x - rx, y - ry), (x + rx, y + ry)]
+            corners += [(x - rx, y - ry), (x + rx, y + ry)]
         elif _tag(child) == "rect":
-            x, y = _point(child, "x", "y", at)
-            found += [(x, y)]
-            found += [(x + float(child.get("width", 0)), y + float(child.get("height", 0)))]
+            x, y = _point(child, "x", "y", origin)
+            corners += [(x, y)]
+            corners += [(x + float(child.get("width", 0)), y + float(child.get("height", 0)))]
         elif _tag(child) in ("polygon", "polyline"):
             numbers = [float(n) for n in re.findall(_NUMBER, child.get("points", ""))]
             pairs = zip(numbers[::2], numbers[1::2], strict=True)
-            found += [(x + at[0], y + at[1]) for x, y in pairs]
+            corners += [(x + origin[0], y + origin[1]) for x, y in pairs]
         elif _tag(child) == "path":
-            parts = _parts(child.get("d", ""), at)
-            found += [points[-1] for part in parts for _, points in part]
-    if not found:
+            parts = _parts(child.get("d", ""), origin)
+            corners += [points[-1] for part in parts for _, points in part]
+    if not corners:
         return None
-    left, right = min(x for x, _ in found), max(x for x, _ in found)
-    top, bottom = min(y for _, y in found), max(y for _, y in found)
+    left, right = min(x for x, _ in corners), max(x for x, _ in corners)
+    top, bottom = min(y for _, y in corners), max(y for _, y in corners)
     return _Shape((left + right) / 2, (top + bottom) / 2, right - left, bottom - top)
 
 
@@ -311,7 +315,7 @@ _Step = tuple[str, list[Point]]
 _TAKES = {"M": 1, "L": 1, "Q": 2, "C": 3}
 
 
-def _parts(path: str, at: Point) -> Iterator[list[_Step]]:
+def _parts(path: str, origin: Point) -> Iterator[list[_Step]]:
     """The parts of a path without gaps; each begins with its first point."""
     part: list[_Step] = []
     command, numbers = "M", list[float]()
@@ -325,7 +329,7 @@ def _parts(path: str, at: Point) -> Iterator[list[_Step]]:
         numbers.append(float(number))
         if len(numbers) == 2 * _TAKES[command]:
             pairs = zip(numbers[::2], numbers[1::2], strict=True)
-            part.append((command, [(x + at[0], y + at[1]) for x, y in pairs]))
+            part.append((command, [(x + origin[0], y + origin[1]) for x, y in pairs]))
             numbers = []
     if part:
         yield part

@@ -203,18 +203,18 @@ def labels_among(
     """The labels whose encodings are among some tokens."""
     if not isinstance(vocabulary, LabelVocabulary):
         return ()
-    return tuple(one for one in vocabulary.labels if one.code_id in token_ids)
+    return tuple(label for label in vocabulary.labels if label.code_id in token_ids)
 
 
 def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:
     """The single edge of some labels, whatever the number of tokens they read."""
-    counts = [(one.label, _counted(len(one.mask))) for one in labels]
+    counts = [(label.label, _counted(len(label.mask))) for label in labels]
     return Edge(
         source,
         target,
         tuple(f"{label.name}\n{count}" for label, count in counts),
         ("terminal",),
-        sum(len(one.mask) for one in labels),
+        sum(len(label.mask) for label in labels),
         title="\n".join(f"{label.name}, {label.what}: {count}" for label, count in counts),
     )
 

@@ -56,20 +56,20 @@ def flags_of(base: Graph, leaving: Sequence[Edge]) -> list[Flag]:
     for number, edge in enumerate(leaving):
         if "bytes" in edge.kinds:
             continue
-        anchor, inside, place = edge.target, "", f"state-{edge.target}"
+        anchor, inside, element_id = edge.target, "", f"state-{edge.target}"
         if anchor not in states:
-            anchor, inside, place = _within(base, anchor)
+            anchor, inside, element_id = _within(base, anchor)
         if anchor in states:
-            grouped[anchor, inside, place].append((edge, (number,)))
+            grouped[anchor, inside, element_id].append((edge, (number,)))
     flags = [
         Flag(
             anchor,
-            place,
+            element_id,
             inside,
             tuple(Segment(_text_of(edge), edge, parts) for edge, parts in _few(group)),
             sum(edge.count for edge, _ in group),
         )
-        for (anchor, inside, place), group in grouped.items()
+        for (anchor, inside, element_id), group in grouped.items()
     ]
     return sorted(flags, key=lambda flag: -flag.tokens)
 
@@ -105,9 +105,11 @@ def _few(group: Sequence[_Part]) -> list[_Part]:
         "▲": [len(edge.pushes) for edge, _ in merged],
     }
     marks = [
-        f"{mark}{min(found)}–{max(found)}" if min(found) < max(found) else f"{mark}{max(found)}"
-        for mark, found in counts.items()
-        if max(found)
+        f"{mark}{min(numbers)}–{max(numbers)}"
+        if min(numbers) < max(numbers)
+        else f"{mark}{max(numbers)}"
+        for mark, numbers in counts.items()
+        if max(numbers)
     ]
     edge, parts = _joined(merged)
     return [(replace(edge, mark=" ".join(marks), pops=(), pushes=()), parts)]

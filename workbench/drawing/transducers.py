@@ -112,12 +112,12 @@ def detokenizer(tokens: Iterable[bytes]) -> Fst:
     edges: list[FstEdge] = []
     states = 1
     for token in tokens:
-        here = 0
+        state = 0
         for written in _characters(token)[:-1]:
-            edges.append(FstEdge(here, states, None, written))
-            here = states
+            edges.append(FstEdge(state, states, None, written))
+            state = states
             states += 1
-        edges.append(FstEdge(here, 0, token, _characters(token)[-1]))
+        edges.append(FstEdge(state, 0, token, _characters(token)[-1]))
     return Fst(states, 0, frozenset({0}), tuple(edges))
 
 
@@ -130,14 +130,14 @@ def merged_detokenizer(tokens: Iterable[bytes]) -> Fst:
     node_of: dict[bytes, int] = {b"": 0}
     for token in tokens:
         characters = _characters(token)
-        here, read = 0, b""
+        state, read = 0, b""
         for written in characters[:-1]:
             read += written
             if read not in node_of:
                 node_of[read] = len(node_of)
-                edges.append(FstEdge(here, node_of[read], None, written))
-            here = node_of[read]
-        edges.append(FstEdge(here, 0, token, characters[-1]))
+                edges.append(FstEdge(state, node_of[read], None, written))
+            state = node_of[read]
+        edges.append(FstEdge(state, 0, token, characters[-1]))
     return Fst(len(node_of), 0, frozenset({0}), tuple(edges))
 
 
@@ -212,14 +212,14 @@ def _telling(usual: list[tuple[TokenId, bytes]], count: int) -> Iterator[tuple[T
     for entry in usual:
         if 2 <= len(entry[1]) <= 6 and entry[1].isascii() and entry[1].isalpha():
             families[entry[1][:2]].append(entry)
-    left = count
+    remaining = count
     for family in sorted(families.values(), key=lambda f: (-min(len(f), 6), f[0][0])):
-        for entry in family[: min(6, left)]:
+        for entry in family[: min(6, remaining)]:
             yield entry
-            left -= 1
-        if left <= 0:
+            remaining -= 1
+        if remaining <= 0:
             return
-    yield from (entry for entry in usual[:left] if len(entry[1]) == 1)
+    yield from (entry for entry in usual[:remaining] if len(entry[1]) == 1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,18 +276,18 @@ _TAG = re.compile(r"<[^>]+>")
 
 def _texts(svg: str) -> list[tuple[float, float, float, float]]:
     """The boxes of all texts: left, top, right, bottom."""
-    found = []
+    boxes = []
     for attributes, content in _TEXT.findall(svg):
-        place = dict(_PLACE.findall(attributes))
-        if len(place) < 2:
+        coordinates = dict(_PLACE.findall(attributes))
+        if len(coordinates) < 2:
             continue
         text = _TAG.sub("", content).replace("&lt;", "<").replace("&gt;", ">")
         wide = columns(text.replace("&amp;", "&").replace("&#160;", " ")) * CHAR
-        x, y = float(place["x"]), float(place["y"])
+        x, y = float(coordinates["x"]), float(coordinates["y"])
         if 'text-anchor="middle"' in attributes:
             x -= wide / 2
-        found.append((x, y - 8.5, x + wide, y + 2.5))
-    return found
+        boxes.append((x, y - 8.5, x + wide, y + 2.5))
+    return boxes
 
 
 def _overlaps(boxes: Sequence[tuple[float, float, float, float]]) -> bool:
@@ -321,13 +321,13 @@ def opened(layout: LaneLayout, box: Box, centre: str) -> Drawing:
         y = -(box.height / scale - layout.height) / 2
         return Drawing(layout.graph, svg, Opening(x, y, scale, layout.height))
     rows = _rows(layout)
-    here = next((i for i, row in enumerate(rows) if centre in row.states), 0)
+    centre_row = next((i for i, row in enumerate(rows) if centre in row.states), 0)
     # a lane that is wider than the box is not seen whole
-    first, last, scale = _window(rows, here, height, max(fits, _MIN_SCALE))
+    first, last, scale = _window(rows, centre_row, height, max(fits, _MIN_SCALE))
     begin, end = rows[first].top, rows[last].bottom
     seen = sum(len(row.states) for row in rows[first : last + 1])
     total = sum(len(row.states) for row in rows)
-    row = [s for lane in layout.lanes for s in lane.states if s.node.id in rows[here].states]
+    row = [s for lane in layout.lanes for s in lane.states if s.node.id in rows[centre_row].states]
     is_too_high = (end - begin) * scale > height + 1
     if is_too_high:  # a row with many rails: its states are in the middle
         begin = max(begin, row[0].y - height / scale / 2)
@@ -360,17 +360,23 @@ def _rows(layout: LaneLayout) -> list[_Row]:
     return rows
 
 
-def _window(rows: Sequence[_Row], here: int, height: float, fits: float) -> tuple[int, int, float]:
+def _window(
+    rows: Sequence[_Row], centre_row: int, height: float, fits: float
+) -> tuple[int, int, float]:
     """The first and last visible row, and the scale: the most rows around one that fit."""
-    best = (here, here, min(fits, max(_MIN_SCALE, height / (rows[here].bottom - rows[here].top))))
+    best = (
+        centre_row,
+        centre_row,
+        min(fits, max(_MIN_SCALE, height / (rows[centre_row].bottom - rows[centre_row].top))),
+    )
     most = 1
-    for first in range(here, -1, -1):
+    for first in range(centre_row, -1, -1):
         last = first
         while last + 1 < len(rows) and rows[last + 1].bottom - rows[first].top <= height / (
             _MIN_SCALE
         ):
             last += 1
-        if last < here:
+        if last < centre_row:
             break
         if last - first + 1 > most:
             most = last - first + 1

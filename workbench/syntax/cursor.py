@@ -91,9 +91,9 @@ class Cursor:
         cursor.ends += cursor.ends[-1:] * _MAX_LOOKAHEAD
         return cursor
 
-    def part(self, at: int) -> Part:
+    def part(self, index: int) -> Part:
         """One of the lexemes."""
-        return Part(self.kinds[at], self.starts[at], self.ends[at])
+        return Part(self.kinds[index], self.starts[index], self.ends[index])
 
     @property
     def here(self) -> Part:
@@ -116,17 +116,17 @@ class Cursor:
 
     def take(self, *kinds: str) -> Part | None:
         """Take the next lexeme if it is of one of the kinds."""
-        at = self.at
-        return self.part(at) if self.skip(*kinds) else None
+        index = self.at
+        return self.part(index) if self.skip(*kinds) else None
 
     def skip(self, *kinds: str) -> bool:
         """Take the next lexeme if it is of one of the kinds; whether it was."""
-        at = self.at
-        if self.kinds[at] not in kinds:
+        index = self.at
+        if self.kinds[index] not in kinds:
             return False
-        if self.clock is not None and not at % LEXEMES_PER_CHECK:
+        if self.clock is not None and not index % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
-        self.at = at + 1
+        self.at = index + 1
         return True
 
     def expect(self, kind: str, wanted: str, hint: str) -> Part:
@@ -212,19 +212,19 @@ class Cursor:
         return self.ahead("NAME") and self.ahead(self.names.define, "ATTRIBUTES", by=1)
 
     def _badly_closed(self, bracket: Part | None) -> ParseError:
-        found = self.found
+        lexeme = self.found
         if bracket is None:
             return self.error(
-                f"{found} closes nothing", self._wrong(), "put the opening bracket before"
+                f"{lexeme} closes nothing", self._wrong(), "put the opening bracket before"
             )
         line, column = self.source.position(bracket.start)
         closing = self.names.shown[self.names.closing[bracket.type]]
         if self.here.type == self.names.closing[bracket.type]:
             return self.error(
-                f"expected something before {found}", self._wrong(), "write what it closes over"
+                f"expected something before {lexeme}", self._wrong(), "write what it closes over"
             )
         return self.error(
-            f"expected '{closing}', not {found}, to close the '{self.text(bracket)}' "
+            f"expected '{closing}', not {lexeme}, to close the '{self.text(bracket)}' "
             f"of line {line}, column {column}",
             self._wrong(),
             f"write '{closing}'",
@@ -235,15 +235,15 @@ class Cursor:
         start = self.here.start
         rest = self.source.text[start : start + _SNIPPET]
         for opening, what, close in self.names.unclosed:
-            if found := re.match(opening, rest):
-                span = Span(start, start + found.end())
+            if match := re.match(opening, rest):
+                span = Span(start, start + match.end())
                 error = self.error(f"this {what} is never closed", span, f"end it with {close}")
                 sign = close[1]
                 closed = ((r"[^\n]*?(?=[ \t;]*(?:\n|\Z))", rf"\g<0>{sign}"),)
                 return with_rewrite(error, closed, start)
         for pattern, message, hint in self.names.foreign:
-            if found := re.match(pattern, rest):
-                error = self.error(message, Span(start, start + max(1, found.end())), hint)
+            if match := re.match(pattern, rest):
+                error = self.error(message, Span(start, start + max(1, match.end())), hint)
                 return with_rewrite(error, self.names.rewrites, start)
         return None
 

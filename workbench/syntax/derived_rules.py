@@ -49,15 +49,15 @@ class CountRules:
         """From ``low`` to ``high`` copies of an item."""
         if max(low, high or 0) <= self.unrolled:
             return Repetition(item, low, high, span)
-        one = self._rule("copy", item, span)
-        blocks = [one]  # 1, 2, 4 … copies
+        copy = self._rule("copy", item, span)
+        blocks = [copy]  # 1, 2, 4 … copies
         while 2 ** len(blocks) <= max(low, high or 0):
             half = blocks[-1]
             name = f"copies_{2 ** len(blocks)}"
             blocks.append(self._rule(name, Sequence((half, half), span), span))
         parts = [block for size, block in enumerate(blocks) if low >> size & 1][::-1]
         if high is None:
-            parts.append(Repetition(one, 0, None, span))
+            parts.append(Repetition(copy, 0, None, span))
         elif high > low:
             parts.append(self._up_to(high - low, blocks, span))
         return Sequence(tuple(parts), span)
@@ -143,10 +143,10 @@ def substring_rules(chunks: Row[str], name: str, span: Span) -> tuple[Expression
     names = [f"{name}_{number}" for number in range(1, len(chunks) + 1)]
     rules = []
     for number, (its_name, chunk) in enumerate(zip(names, chunks, strict=True), 1):
-        here: Expression = Literal(chunk.encode(), span)
+        run: Expression = Literal(chunk.encode(), span)
         if number < len(chunks):
             rest = Choice((nothing, Nonterminal(names[number], span)), span)
-            here = Sequence((here, rest), span)
-        rules.append(Rule(its_name, here, span, span))
+            run = Sequence((run, rest), span)
+        rules.append(Rule(its_name, run, span, span))
     calls = tuple(Nonterminal(name, span) for name in names)
     return Choice((nothing, *calls), span), tuple(rules)

@@ -36,8 +36,8 @@ Dispatch = tuple[bytes, Expression]
 
 def anything(span: Span) -> Expression:
     """Any text."""
-    one = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
-    return Repetition(one, 0, None, span)
+    character = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
+    return Repetition(character, 0, None, span)
 
 
 def one_word(words: Row[bytes], span: Span) -> Expression:

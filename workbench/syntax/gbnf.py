@@ -135,24 +135,24 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
     negated = source.text.startswith("^", start, end)
     members = list(ESCAPES.characters(source, Span(start + negated, end)))
     pieces: list[tuple[int, int]] = []
-    at = 0
-    while at < len(members):
-        low, place = members[at]
+    index = 0
+    while index < len(members):
+        low, span = members[index]
         high = low
         # a dash that was escaped begins no range
-        if at + 2 < len(members) and source.text[members[at + 1][1].start] == "-":
-            high, last = members[at + 2]
-            at += 2
+        if index + 2 < len(members) and source.text[members[index + 1][1].start] == "-":
+            high, last = members[index + 2]
+            index += 2
             if high < low and re.search(r"[\s\"]", source.text[bracketed.start : bracketed.end]):
                 message = "brackets hold a class of characters, and this range is from high to low"
                 hint = "write (…)? for an optional part, or swap the two ends of the range"
-                raise ParseError(message, source, place.to(last), hint)
+                raise ParseError(message, source, span.to(last), hint)
             if high < low:
                 message = "expected a range from a lower to a higher character"
-                error = ParseError(message, source, place.to(last), "swap the two ends")
-                raise error.with_fix(f"{_text(source, last)}-{_text(source, place)}")
+                error = ParseError(message, source, span.to(last), "swap the two ends")
+                raise error.with_fix(f"{_text(source, last)}-{_text(source, span)}")
         pieces.append((low, high))
-        at += 1
+        index += 1
     if not pieces:
         message = "expected at least one character in the class"
         hint = "any character is written '.'" if negated else 'the empty text is written ""'
@@ -336,7 +336,7 @@ def _excluded(source: Source, arguments: Arguments) -> list[str]:
     if value is None:
         return []
     values = value.content if isinstance(value.content, tuple) else (value,)
-    texts = [_string(source, arguments, one).text for one in values]
+    texts = [_string(source, arguments, argument).text for argument in values]
     if not all(texts):
         raise ParseError("expected texts that are not empty", source, value.span, "leave it out")
     return texts
@@ -344,8 +344,8 @@ def _excluded(source: Source, arguments: Arguments) -> list[str]:
 
 def _check_apart(source: Source, arguments: Arguments, words: list[bytes]) -> None:
     """Check that no tag or excluded text is part of another: the first match would be ambiguous."""
-    for place, word in enumerate(words):
-        for other in words[:place] + words[place + 1 :]:
+    for index, word in enumerate(words):
+        for other in words[:index] + words[index + 1 :]:
             if word in other:
                 message = f"{word.decode()!r} is in {other.decode()!r}: which one is found?"
                 hint = "give tags and excluded texts that are not in one another"
@@ -399,8 +399,8 @@ class Reader:
         pairs = zip(cursor.kinds, cursor.kinds[1:], strict=False)
         #: The names of all rules.
         self.defined = {
-            cursor.text(cursor.part(at))
-            for at, (kind, following) in enumerate(pairs)
+            cursor.text(cursor.part(index))
+            for index, (kind, following) in enumerate(pairs)
             if kind == "NAME" and following in ("DEFINE", "ATTRIBUTES")
         }
         self.names = Names(self.defined)
@@ -413,20 +413,20 @@ class Reader:
     def rules(self) -> list[Rule]:
         """grammar = rule+."""
         cursor = self.cursor
-        known: dict[str, Rule] = {}
+        rules: dict[str, Rule] = {}
         while not cursor.ahead(END):
             rule = self._rule()
-            if rule.name in known:
-                line, _ = self.source.position(known[rule.name].span.start)
+            if rule.name in rules:
+                line, _ = self.source.position(rules[rule.name].span.start)
                 raise cursor.error(
                     f"the rule {rule.name!r} is already written in line {line}",
                     rule.name_span,
                     "write its alternatives in one rule, with '|' between them",
                 )
-            known[rule.name] = rule
-        if not known:
+            rules[rule.name] = rule
+        if not rules:
             raise cursor.unexpected("at least one rule", 'write for example: root ::= "a"')
-        return [*known.values(), *self.more, *self.counts.rules]
+        return [*rules.values(), *self.more, *self.counts.rules]
 
     def _rule(self) -> Rule:
         """rule = name attributes? "::=" choice."""
@@ -446,8 +446,8 @@ class Reader:
         return Rule(cursor.text(name), body, called, cursor.since(name.start))
 
     def _at_rule(self) -> bool:
-        kinds, at = self.cursor.kinds, self.cursor.at
-        return kinds[at] == "NAME" and kinds[at + 1] in ("DEFINE", "ATTRIBUTES")
+        kinds, index = self.cursor.kinds, self.cursor.at
+        return kinds[index] == "NAME" and kinds[index + 1] in ("DEFINE", "ATTRIBUTES")
 
     def _attribute_value(self) -> object:
         """value = number | string."""

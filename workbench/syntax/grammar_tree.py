@@ -7,7 +7,7 @@ argument of an ``Except`` are not children.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Row
 from dataclasses import dataclass, fields
@@ -298,12 +298,12 @@ def regex_of(
 
     None if it calls itself, is very large, or has a leaf that no terminal of Lark's has.
     """
-    left, open_calls = most, set[str]()
+    remaining, open_calls = most, set[str]()
 
     def regex(node: Expression) -> Regex | None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0:
             return None
         match node:
             case Literal(value, span):
@@ -361,8 +361,9 @@ def called(body: Expression) -> list[str]:
 def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, ...]:
     """All rules that an expression calls, directly or not; unknown names are left out."""
     names = dict.fromkeys(name for name in called(body) if name in rules)
-    waiting = list(names)
-    for name in waiting:  # grows during iteration
+    waiting = deque(names)
+    while waiting:
+        name = waiting.popleft()
         for other in called(rules[name]):
             if other in rules and other not in names:
                 names[other] = None
@@ -372,17 +373,18 @@ def all_called(body: Expression, rules: Mapping[str, Expression]) -> tuple[str, 
 
 def without_unused(rules: Iterable[Rule], idle: Container[str]) -> list[Rule]:
     """The rules without those of ``idle`` that no remaining other rule calls."""
-    left = {rule.name: rule for rule in rules}
-    others_of = {name: {*called(rule.body)} - {name} for name, rule in left.items()}
+    remaining = {rule.name: rule for rule in rules}
+    others_of = {name: {*called(rule.body)} - {name} for name, rule in remaining.items()}
     callers = Counter(other for others in others_of.values() for other in others)
-    waiting = [name for name in left if name in idle and not callers[name]]
-    for name in waiting:  # grows during iteration
-        del left[name]
+    waiting = deque([name for name in remaining if name in idle and not callers[name]])
+    while waiting:
+        name = waiting.popleft()
+        del remaining[name]
         for other in others_of[name]:
             callers[other] -= 1
-            if other in left and other in idle and not callers[other]:
+            if other in remaining and other in idle and not callers[other]:
                 waiting.append(other)
-    return list(left.values())
+    return list(remaining.values())
 
 
 def renamed(body: Expression, name: Callable[[str], str]) -> Expression:

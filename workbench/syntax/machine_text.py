@@ -153,8 +153,8 @@ class _Parser:
             self._line(line.rstrip("\r"), start)
             start += len(line) + 1
         self._clock.limits.check("states", len(self._spans))
-        initials = {one.name for one in self._mentions if one.keyword == "initial"}
-        finals = {one.name for one in self._mentions if one.keyword == "final"}
+        initials = {mention.name for mention in self._mentions if mention.keyword == "initial"}
+        finals = {mention.name for mention in self._mentions if mention.keyword == "final"}
         states = tuple(
             DrawnState(name, name in initials, name in finals, self._places.get(name), span)
             for name, span in self._spans.items()
@@ -166,17 +166,17 @@ class _Parser:
             return
         if declared := _DECLARATION.match(line):
             content = declared[2].partition("#")[0]
-            at, offset = (start + declared.start(group) for group in (1, 2))
-            self._declaration(declared[1], content, offset, at)
+            keyword_start, offset = (start + declared.start(group) for group in (1, 2))
+            self._declaration(declared[1], content, offset, keyword_start)
         elif edge := _EDGE.match(line):
             self._edge(edge, line, start)
         else:
             raise self._unknown(line, start)
 
-    def _declaration(self, keyword: str, content: str, offset: int, at: int) -> None:
+    def _declaration(self, keyword: str, content: str, offset: int, start: int) -> None:
         """initial NAME…, final NAME…, place NAME X Y."""
         words = [(word[0], Span(*word.span()).shifted(offset)) for word in _WORD.finditer(content)]
-        whole = Span(at, words[-1][1].end if words else at + len(keyword))
+        whole = Span(start, words[-1][1].end if words else start + len(keyword))
         numbers = words[1:] if keyword == "place" else []
         for word, span in words[: len(words) - len(numbers)]:
             if not re.fullmatch(NAME, word):
@@ -202,21 +202,21 @@ class _Parser:
                 raise self._fail(message, span, hint)
         self._places[words[0][0]] = (float(numbers[0][0]), float(numbers[1][0]))
 
-    def _edge(self, found: re.Match[str], line: str, start: int) -> None:
+    def _edge(self, match: re.Match[str], line: str, start: int) -> None:
         for group in (1, 2):
-            self._spans.setdefault(found[group], Span(*found.span(group)).shifted(start))
-        pieces = list(_pieces(line, found.end())) if found[3] else []
+            self._spans.setdefault(match[group], Span(*match.span(group)).shifted(start))
+        pieces = list(_pieces(line, match.end())) if match[3] else []
         items = tuple(self._item(line, begin, end, start) for begin, end in pieces)
-        begin, end = (pieces[0][0], pieces[-1][1]) if pieces else (found.end(2),) * 2
+        begin, end = (pieces[0][0], pieces[-1][1]) if pieces else (match.end(2),) * 2
         if not items:
             items = (Item("", None, Span(start + end, start + end)),)
         self._edges.append(
             DrawnEdge(
-                found[1],
-                found[2],
+                match[1],
+                match[2],
                 items,
                 Span(start + begin, start + end),
-                Span(start + found.start(1), start + max(end, found.end(2))),
+                Span(start + match.start(1), start + max(end, match.end(2))),
             )
         )
 
@@ -260,19 +260,19 @@ class _Parser:
             return self._fail("expected an edge or a declaration", whole, hint)
         for side, offset in ((content[: arrow.start()], 0), (content[arrow.end() :], arrow.end())):
             name = side.split(":")[0].strip() if offset else side.strip()
-            at = start + offset + side.find(name) if name else start + offset
+            position = start + offset + side.find(name) if name else start + offset
             if not name:
                 message = (
                     f"expected the name of a state {'after' if offset else 'before'} the arrow"
                 )
-                return self._fail(message, Span(at, at), "as in 'q0 -> q1 : a'")
+                return self._fail(message, Span(position, position), "as in 'q0 -> q1 : a'")
             if not re.fullmatch(NAME, name):
                 rest = name.split()
                 if offset and len(rest) > 1 and re.fullmatch(NAME, rest[0]):
-                    at += len(rest[0])
+                    position += len(rest[0])
                     message = "expected ':' between the target and the label"
-                    return self._fail(message, Span(at, at + 1), "as in 'q0 -> q1 : a'")
-                return self._bad_name(name, Span(at, at + len(name)))
+                    return self._fail(message, Span(position, position + 1), "as in 'q0 -> q1 : a'")
+                return self._bad_name(name, Span(position, position + len(name)))
         return self._fail("expected an edge or a declaration", whole, hint)
 
     def _bad_name(self, name: str, span: Span) -> ParseError:
@@ -288,33 +288,33 @@ class _Parser:
 
 def _pieces(line: str, begin: int) -> Iterator[tuple[int, int]]:
     """The first and the last position of each item of a label, without white space around it."""
-    at, depth, item = begin, 0, begin
-    while at < len(line):
-        character = line[at]
+    position, depth, item = begin, 0, begin
+    while position < len(line):
+        character = line[position]
         if character == "#":
             break
         if character == "," and depth == 0:
-            yield _stripped(line, item, at)
-            item = at + 1
+            yield _stripped(line, item, position)
+            item = position + 1
         elif character == "\\":
-            at += 1
+            position += 1
         elif character == "[":
-            at = _class_end(line, at)
-        elif character == "{" and (count := _COUNT.match(line, at)):
-            at = count.end() - 1
+            position = _class_end(line, position)
+        elif character == "{" and (count := _COUNT.match(line, position)):
+            position = count.end() - 1
         elif character in "()":
             depth = max(0, depth + (1 if character == "(" else -1))
-        at += 1
-    yield _stripped(line, item, min(at, len(line)))
+        position += 1
+    yield _stripped(line, item, min(position, len(line)))
 
 
-def _class_end(line: str, at: int) -> int:
+def _class_end(line: str, position: int) -> int:
     """The position of the bracket that closes a class; the last one of the line without it."""
-    at += 2 if line.startswith("[^", at) else 1
-    first = at
-    while at < len(line) and (line[at] != "]" or at == first):
-        at += 2 if line[at] == "\\" else 1
-    return min(at, len(line))
+    position += 2 if line.startswith("[^", position) else 1
+    first = position
+    while position < len(line) and (line[position] != "]" or position == first):
+        position += 2 if line[position] == "\\" else 1
+    return min(position, len(line))
 
 
 def _stripped(line: str, begin: int, end: int) -> tuple[int, int]:
@@ -364,23 +364,23 @@ def item_text(pattern: str) -> str:
     """A pattern as one item of a label: signs of this notation outside classes are escaped."""
     if pattern in _EPSILONS - {""}:
         return f"[{pattern[0]}]{pattern[1:]}"
-    pieces, at, depth = [], 0, 0
-    while at < len(pattern):
-        character, end = pattern[at], at + 1
+    pieces, position, depth = [], 0, 0
+    while position < len(pattern):
+        character, end = pattern[position], position + 1
         if character == "\\":
-            end = at + 2
+            end = position + 2
         elif character == "[":
-            end = _class_end(pattern, at) + 1
-        elif character == "{" and (count := _COUNT.match(pattern, at)):
+            end = _class_end(pattern, position) + 1
+        elif character == "{" and (count := _COUNT.match(pattern, position)):
             end = count.end()
         elif character in "()":
             depth += 1 if character == "(" else -1
-        is_edge = at == 0 or end == len(pattern)
+        is_edge = position == 0 or end == len(pattern)
         escaped = (
             character == "#" or (character == "," and depth <= 0) or (character == " " and is_edge)
         )
-        pieces.append("\\" + character if escaped else pattern[at:end])
-        at = end
+        pieces.append("\\" + character if escaped else pattern[position:end])
+        position = end
     return "".join(pieces)
 
 
@@ -421,8 +421,10 @@ def from_jflap(source: Source) -> str:
     for state in root.iter("state"):
         name = _jflap_name(state, set(names.values()))
         names[state.get("id", "")] = name
-        initials += [name] * (state.find("initial") is not None)
-        finals += [name] * (state.find("final") is not None)
+        if state.find("initial") is not None:
+            initials.append(name)
+        if state.find("final") is not None:
+            finals.append(name)
         x, y = (_coordinate(state.findtext(axis)) for axis in "xy")
         if x is not None and y is not None:
             places.append((name, x, y))
@@ -449,10 +451,12 @@ def _xml(source: Source) -> ElementTree.Element:
         return parser.close()
     except ElementTree.ParseError as error:
         line, column = error.position
-        starts = [0, *(at.end() for at in re.finditer("\n", source.text))]
-        at = min(starts[min(line, len(starts)) - 1] + column, len(source.text))
+        starts = [0, *(line_break.end() for line_break in re.finditer("\n", source.text))]
+        offset = min(starts[min(line, len(starts)) - 1] + column, len(source.text))
         message = "expected XML as JFLAP saves it"
-        raise ParseError(message, source, Span(at, at), "save the automaton again") from None
+        raise ParseError(
+            message, source, Span(offset, offset), "save the automaton again"
+        ) from None
 
 
 def _jflap_name(state: ElementTree.Element, taken: set[str]) -> str:

@@ -51,7 +51,7 @@ def union(*sets: Ranges) -> Ranges:
     """The members of any of the sets."""
     if len(sets) == 1:
         return sets[0]
-    return normalized(piece for one in sets for piece in one)
+    return normalized(piece for ranges in sets for piece in ranges)
 
 
 def intersection(left: Ranges, right: Ranges) -> Ranges:

@@ -316,8 +316,8 @@ class _Recovery:
     def _lost(self) -> list[str]:
         """The names that only broken parts define, or seem to; any in a statement."""
         names = dict.fromkeys(name for part in sorted(self.broken) for name in self._defined(part))
-        left = {name for part, (_, name) in enumerate(self.parts) if part not in self.broken}
-        return [name for name in names if name not in left and self.layout.names.fullmatch(name)]
+        intact = {name for part, (_, name) in enumerate(self.parts) if part not in self.broken}
+        return [name for name in names if name not in intact and self.layout.names.fullmatch(name)]
 
     def _declared(self, part: int) -> list[str]:
         name = self.parts[part][1]

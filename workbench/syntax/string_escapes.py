@@ -55,23 +55,23 @@ class Escapes:
 
         Raises: ParseError of kind ``bad_escape``.
         """
-        text, here = source.text, inside.start
-        while here < inside.end:
-            if text[here] != "\\":
-                code, end = ord(text[here]), here + 1
-            elif halves := self.pairs and _HALVES.match(text, here, inside.end):
+        text, position = source.text, inside.start
+        while position < inside.end:
+            if text[position] != "\\":
+                code, end = ord(text[position]), position + 1
+            elif halves := self.pairs and _HALVES.match(text, position, inside.end):
                 high, low = (int(half, 16) for half in halves.groups())
                 code, end = 0x10000 + ((high - 0xD800) << 10) + low - 0xDC00, halves.end()
-            elif number := _NUMBER.match(text, here, inside.end):
+            elif number := _NUMBER.match(text, position, inside.end):
                 end = number.end()
-                code = self._code(source, number[number.lastindex or 0], Span(here, end))
+                code = self._code(source, number[number.lastindex or 0], Span(position, end))
             else:
-                after = text[here + 1 : min(here + 2, inside.end)]
+                after = text[position + 1 : min(position + 2, inside.end)]
                 if after not in self.simple:
-                    raise self._unknown(source, after, Span(here, here + 1 + len(after)))
-                code, end = ord(self.simple[after]), here + 2
-            yield code, Span(here, end)
-            here = end
+                    raise self._unknown(source, after, Span(position, position + 1 + len(after)))
+                code, end = ord(self.simple[after]), position + 2
+            yield code, Span(position, end)
+            position = end
 
     def _code(self, source: Source, digits: str, span: Span) -> int:
         code = int(digits, 16)

@@ -134,8 +134,8 @@ def _foreign(mistake: Mistake) -> ParseError | None:
         meant = name.kind == "NAME" and nearest(name.text, ("except",))
         return error.with_fix("except", name.span) if meant else error
     for pattern, message, hint in _FOREIGN:
-        if found := re.match(pattern, mistake.rest):
-            end = mistake.place + max(1, len(found[0].rstrip(" '\"")))
+        if match := re.match(pattern, mistake.rest):
+            end = mistake.place + max(1, len(match[0].rstrip(" '\"")))
             error = mistake.error(message, hint, Span(mistake.place, end))
             return with_rewrite(error, _REWRITES, mistake.place)
     return None

@@ -42,14 +42,14 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
     """
     pieces: list[str] = []
     places: list[int] = []
-    here = inside.start
+    position = inside.start
     while True:
-        escape = source.text.find("\\", here, inside.end)
+        escape = source.text.find("\\", position, inside.end)
         stop = inside.end if escape < 0 else escape
-        pieces.append(_plain(source, here, stop))
+        pieces.append(_plain(source, position, stop))
         if escape < 0 and not places:
-            return Unescaped(pieces[0], range(here, stop + 1), "\\\\")
-        places += range(here, stop)
+            return Unescaped(pieces[0], range(position, stop + 1), "\\\\")
+        places += range(position, stop)
         if escape < 0:
             return Unescaped("".join(pieces), (*places, stop), "\\\\")
         match = _ESCAPE.match(source.text, escape, inside.end)
@@ -57,15 +57,15 @@ def unescape(source: Source, inside: Span, *, regex: bool) -> Unescaped:
             raise _unknown(source, inside, escape, regex=regex)
         pieces.append(_value(source, match))
         places.append(escape)
-        here = match.end()
+        position = match.end()
 
 
 def _plain(source: Source, start: int, end: int) -> str:
     """A part of the text without escapes; raises for a lone surrogate."""
     text = source.text[start:end]
     if not text.isascii() and (half := SURROGATE.search(text)):
-        place = start + half.start()
-        raise _not_a_character(source, Span(place, place + 1), ord(half[0]))
+        position = start + half.start()
+        raise _not_a_character(source, Span(position, position + 1), ord(half[0]))
     return text
 
 
@@ -99,10 +99,10 @@ _UNFINISHED = {
 }
 
 
-def _unknown(source: Source, inside: Span, here: int, *, regex: bool) -> ParseError:
-    """The error for a backslash at ``here`` without a known escape."""
-    after = source.text[here + 1 : min(here + 2, inside.end)]
-    span = Span(here, here + 1 + len(after))
+def _unknown(source: Source, inside: Span, position: int, *, regex: bool) -> ParseError:
+    """The error for a backslash at ``position`` without a known escape."""
+    after = source.text[position + 1 : min(position + 2, inside.end)]
+    span = Span(position, position + 1 + len(after))
     if after in _UNFINISHED:
         expected, hint = _UNFINISHED[after]
         return ParseError(f"expected {expected}", source, span, hint, "bad_escape")
@@ -244,8 +244,8 @@ class Mistake:
             return Span(end, end)
         length = len(SHOWN[self.kind]) if self.kind in SHOWN else 1
         if self.kind in ("_DEFINE", "NAME", "NUMBER"):
-            found = re.match(r"::=|=|\w+", self.rest, re.ASCII)
-            length = found.end() if found else 1
+            match = re.match(r"::=|=|\w+", self.rest, re.ASCII)
+            length = match.end() if match else 1
         return Span(self.place, min(self.place + length, len(self.source.text)))
 
     @property

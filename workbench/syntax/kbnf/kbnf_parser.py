@@ -129,11 +129,11 @@ class _Parser:
         items: list[Expression] = []
         item: Expression
         while True:
-            at = self.at
-            start = starts[at]
-            if kinds[at] == "NAME" and at % LEXEMES_PER_CHECK:
-                self.at = at + 1  # the most frequent item; ``_atom`` reads it too
-                item = Nonterminal(text[start : ends[at]], Span(start, ends[at]))
+            index = self.at
+            start = starts[index]
+            if kinds[index] == "NAME" and index % LEXEMES_PER_CHECK:
+                self.at = index + 1  # the most frequent item; ``_atom`` reads it too
+                item = Nonterminal(text[start : ends[index]], Span(start, ends[index]))
             else:
                 item = self._atom()
             kind = kinds[self.at]
@@ -153,26 +153,26 @@ class _Parser:
 
     def _atom(self) -> Expression:
         """atom = name | quoted | "(" choice ")" | "[" choice "]" | "{" choice "}" | excepting."""
-        at = self.at
-        kind = self.kinds[at]
-        if self.clock is not None and not at % LEXEMES_PER_CHECK:
+        index = self.at
+        kind = self.kinds[index]
+        if self.clock is not None and not index % LEXEMES_PER_CHECK:
             self.clock.check(_TOO_LONG)
         if kind == "NAME":
-            span = Span(self.starts[at], self.ends[at])
-            self.at = at + 1
+            span = Span(self.starts[index], self.ends[index])
+            self.at = index + 1
             return Nonterminal(self.source.text[span.start : span.end], span)
         if kind in QUOTED:
-            self.at = at + 1
-            return self._leaf(at)
+            self.at = index + 1
+            return self._leaf(index)
         if kind in CLOSING:
             self._open()
             inside = self._choice()
             end = self.ends[self._close(CLOSING[kind])]
             if kind == "_LPAR":
                 return inside
-            return Repetition(inside, *_COPIES[kind], Span(self.starts[at], end))
+            return Repetition(inside, *_COPIES[kind], Span(self.starts[index], end))
         self._expect("_EXCEPT")
-        return self._excepting(self.starts[at])
+        return self._excepting(self.starts[index])
 
     def _excepting(self, start: int) -> Expression:
         """excepting = "except!" "(" (string | name) ("," number)? ")", after its first word."""
@@ -197,9 +197,14 @@ class _Parser:
         hint = "leave the comma and the number out if there is no limit"
         raise ParseError(message, self.source, number, hint, "invalid_except")
 
-    def _leaf(self, at: int) -> Expression:
+    def _leaf(self, index: int) -> Expression:
         """The terminal of a quoted lexeme."""
-        source, kind, start, end = self.source, self.kinds[at], self.starts[at], self.ends[at]
+        source, kind, start, end = (
+            self.source,
+            self.kinds[index],
+            self.starts[index],
+            self.ends[index],
+        )
         text, span = source.text, Span(start, end)
         if kind == "STRING":
             if self.clock is not None and end - start > self.clock.limits.states:
@@ -219,8 +224,8 @@ class _Parser:
         )
         return Pattern(regex, stop, unescaped.text, span)
 
-    def _span(self, at: int) -> Span:
-        return Span(self.starts[at], self.ends[at])
+    def _span(self, index: int) -> Span:
+        return Span(self.starts[index], self.ends[index])
 
     def _expect(self, kind: str) -> int:
         """Take the next lexeme, which must be of one kind, and return its index.
@@ -251,11 +256,13 @@ class _Parser:
 
     def _unexpected(self) -> Never:
         """Raise the error for an unexpected lexeme: that of its text, or of its kind."""
-        at, text = self.at, self.source.text
-        if self.kinds[at] in QUOTED:
-            self._leaf(at)
+        index, text = self.at, self.source.text
+        if self.kinds[index] in QUOTED:
+            self._leaf(index)
         before = tuple(
             Lexeme(its_kind, text[start:end], Span(start, end))
-            for its_kind, start, end in zip(self.kinds[:at], self.starts, self.ends, strict=False)
+            for its_kind, start, end in zip(
+                self.kinds[:index], self.starts, self.ends, strict=False
+            )
         )
-        raise explain(Mistake(self.source, before, self.kinds[at], self.starts[at]))
+        raise explain(Mistake(self.source, before, self.kinds[index], self.starts[index]))

@@ -25,6 +25,7 @@ Source: lark 1.3, ``lark/indenter.py``.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from collections.abc import Sequence as Row
 from dataclasses import dataclass, field, replace
@@ -177,7 +178,7 @@ class IndentedRules:
     _reading: _Reading = "", _LINE
     _copies: dict[_Copy, str] = field(default_factory=dict)
     #: The copies with their names, in the order in which they are made.
-    _waiting: list[tuple[_Copy, str]] = field(default_factory=list)
+    _waiting: deque[tuple[_Copy, str]] = field(default_factory=deque)
     _copy_names: set[str] = field(default_factory=set)
     _newlines: dict[tuple[int, int], Rule] = field(default_factory=dict)
     #: Whether the texts made since it was reset depend on the column.
@@ -213,10 +214,10 @@ class IndentedRules:
         ]
         begin = Nonterminal(self.ignored.name, self.ignored.span)
         whole = _choice(options) if options else no_text(rule.span)
-        found = [replace(rule, body=self._sequence((begin, whole), rule.span))]
-        for copy, name in self._waiting:  # grows during iteration
-            found.append(self._copied(copy, name))
-        return [*found, *self._newlines.values(), self._ignored_in_brackets()]
+        rules = [replace(rule, body=self._sequence((begin, whole), rule.span))]
+        while self._waiting:
+            rules.append(self._copied(*self._waiting.popleft()))
+        return [*rules, *self._newlines.values(), self._ignored_in_brackets()]
 
     def _ignored_in_brackets(self) -> Rule:
         body = self.ignored.body
@@ -228,9 +229,9 @@ class IndentedRules:
     # the structure of the rules: brackets and blocks
 
     def _structure(self, start: str) -> None:
-        names = {start: None}
-        waiting = [start]
-        for name in waiting:  # grows during iteration
+        names, waiting = {start: None}, deque([start])
+        while waiting:
+            name = waiting.popleft()
             self._check_clock()
             if name not in self._bodies:
                 self._bodies[name] = self._structured(self.rules[name].body, 0)
@@ -242,13 +243,13 @@ class IndentedRules:
             names.update(dict.fromkeys(new))
         self._close(self._with_lines, self._has_line)
         counting = CountRules(self.names.fresh, 1)
-        for name in waiting:
+        for name in names:
             self._check_clock()
             self._bodies[name] = self._with_calls(self._bodies[name], counting)
         self._close(self._nullable, self._is_nullable)
         self._close(self._begin_lines, self._begins_line)
 
-    def _close(self, known: set[str], holds_of: Callable[[Expression], bool]) -> None:
+    def _close(self, holding: set[str], holds_of: Callable[[Expression], bool]) -> None:
         """Add the rules for which a property holds, where it depends on the rules they call."""
         callers: dict[str, list[str]] = {}
         for name, body in self._bodies.items():
@@ -259,8 +260,8 @@ class IndentedRules:
             these, unread = unread, {}
             for name in these:
                 self._check_clock()
-                if name not in known and holds_of(self._bodies[name]):
-                    known.add(name)
+                if name not in holding and holds_of(self._bodies[name]):
+                    holding.add(name)
                     unread.update(dict.fromkeys(callers.get(name, ())))
 
     def _check_clock(self) -> None:
@@ -279,11 +280,11 @@ class IndentedRules:
         if max(low, high or 0) <= 1:
             return body
         begun = len(counting.rules)
-        found = counting.repetition(item, low, high, span)
+        repetition = counting.repetition(item, low, high, span)
         for rule in counting.rules[begun:]:
             self._bodies[rule.name] = rule.body
             self._with_lines.add(rule.name)
-        return self._with_calls(found, counting) if high is None else found
+        return self._with_calls(repetition, counting) if high is None else repetition
 
     def _part(self, base: str, body: Expression) -> Nonterminal:
         """The call of a new rule for a part of a rule."""
@@ -317,11 +318,11 @@ class IndentedRules:
     def _sequence(self, items: Iterable[Expression], span: Span) -> Expression:
         """A sequence without empty items and, except for terminals, without inner sequences."""
         kept: list[Expression] = []
-        for one in items:
-            if isinstance(one, Sequence) and not self._is_token(one):
-                kept += one.items
+        for item in items:
+            if isinstance(item, Sequence) and not self._is_token(item):
+                kept += item.items
             else:
-                kept.append(one)
+                kept.append(item)
         return kept[0] if len(kept) == 1 else Sequence(tuple(kept), span)
 
     def _is_token(self, node: Expression) -> bool:
@@ -496,8 +497,8 @@ class IndentedRules:
             self._reads_column |= reads_column
             return texts
         if id(body) not in self._known:
-            known = self._is_nullable(body), self._begins_line(body), self._has_line(body)
-            self._known[id(body)] = known
+            properties = self._is_nullable(body), self._begins_line(body), self._has_line(body)
+            self._known[id(body)] = properties
         nullable, begins_line, has_line = self._known[id(body)]
         if not nullable and not begins_line and state in _PENDING:
             begin = self._newline(column, _BEFORE_TERMINAL)
@@ -543,10 +544,10 @@ class IndentedRules:
             return {state: self._terminal_in_brackets(body)}
         return {state: body}
 
-    def _row(self, row: Sequence, at: int, state: _State, column: int) -> _Texts:
+    def _row(self, row: Sequence, begin: int, state: _State, column: int) -> _Texts:
         """The texts of the items of a sequence from an index on."""
         before: list[Expression] = []
-        for index in range(at, len(row.items)):
+        for index in range(begin, len(row.items)):
             self._check_clock()
             item = row.items[index]
             texts = self._texts(item, state, column)
@@ -571,15 +572,15 @@ class IndentedRules:
             item = item.item
         return isinstance(item, LeafNode) or self._is_token(item)
 
-    def _rest(self, row: Sequence, at: int, state: _State, column: int) -> _Texts:
+    def _rest(self, row: Sequence, begin: int, state: _State, column: int) -> _Texts:
         """As ``_row``; several items are called, because several texts lead to them."""
-        if at == len(row.items):
+        if begin == len(row.items):
             return {state: _NOTHING}
-        if at + 1 == len(row.items):
-            return self._texts(row.items[at], state, column)
-        key = id(row), at
+        if begin + 1 == len(row.items):
+            return self._texts(row.items[begin], state, column)
+        key = id(row), begin
         if key not in self._parts:
-            rest = cast("Expression", _Rest(row, at, row.items[at].span.to(row.span)))
+            rest = cast("Expression", _Rest(row, begin, row.items[begin].span.to(row.span)))
             self._known[id(rest)] = False, True, True
             self._parts[key] = self._part("rest", rest)
         return self._texts(self._parts[key], state, column)
@@ -682,9 +683,9 @@ class IndentedRules:
                 name += "_in_brackets" if last is _IN_BRACKETS else "_end"
             # one copy may have the name of the rule
             free = copy[0] == name and name in self._bodies and name not in self._copy_names
-            self._copies[copy] = made = name if free else self.names.fresh(name)
-            self._copy_names.add(made)
-            self._waiting.append((copy, made))
+            self._copies[copy] = copy_name = name if free else self.names.fresh(name)
+            self._copy_names.add(copy_name)
+            self._waiting.append((copy, copy_name))
         return self._copies[copy]
 
     def _copied(self, copy: _Copy, name: str) -> Rule:

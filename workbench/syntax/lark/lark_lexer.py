@@ -112,7 +112,7 @@ def lark_lexemes(source: Source) -> Iterator[Lexemes]:
             if _BEFORE_JSON.isdisjoint(kinds):
                 yield kinds, starts, ends
                 continue
-            size = 1 + next(at for at, kind in enumerate(kinds) if kind in _BEFORE_JSON)
+            size = 1 + next(index for index, kind in enumerate(kinds) if kind in _BEFORE_JSON)
             yield kinds[:size], starts[:size], ends[:size]
             after = source.text[starts[size - 1] : ends[size - 1]]
             value, begin = _object(source, after, ends[size - 1])
@@ -125,17 +125,17 @@ def json_value(source: Source, part: Part) -> object:
     return _DECODER.raw_decode(source.text, part.start)[0]
 
 
-def _object(source: Source, after: str, at: int) -> tuple[int, int]:
+def _object(source: Source, after: str, position: int) -> tuple[int, int]:
     """The start and the end of the JSON value at a position."""
-    blank = _BLANKS.match(source.text, at)
-    start = blank.end() if blank else at
+    blank = _BLANKS.match(source.text, position)
+    start = blank.end() if blank else position
     try:
         _, end = _DECODER.raw_decode(source.text, start)
     except json.JSONDecodeError as error:
-        place = min(error.pos, len(source.text))
+        offset = min(error.pos, len(source.text))
         message = f"expected JSON after '{after}': {error.msg.lower()}"
         hint = f"write {after} followed by an object: {{ … }}"
-        raise ParseError(message, source, Span(place, place), hint) from None
+        raise ParseError(message, source, Span(offset, offset), hint) from None
     except (RecursionError, ValueError):
         message = f"the JSON after '{after}' is nested too deeply, or has a number too long"
         raise ParseError(message, source, Span(start, start), "simplify it") from None
@@ -162,7 +162,7 @@ def string(source: Source, span: Span) -> Expression:
     text, ignores_case = _string(source, span)
     if not ignores_case:
         return Literal(text.encode(), span)
-    characters = [Characters(_cased(one), span) for one in text]
+    characters = [Characters(_cased(character), span) for character in text]
     regex = characters[0] if len(text) == 1 else Concat(tuple(characters), span)
     return Pattern(regex, Stop.ANYWHERE, f"(?i:{re.escape(text)})", span)
 

@@ -183,13 +183,13 @@ def no_text(span: Span) -> Pattern:
 _HINT = 'write {"substring_chars": "…"}, {"substring_words": "…"} or {"substring_chunks": ["…"]}'
 
 
-def chunks_of(source: Source, written: object, place: Span, span: Span) -> SubstringChunks:
-    """The chunks that the JSON value at ``place`` describes.
+def chunks_of(source: Source, written: object, json_span: Span, span: Span) -> SubstringChunks:
+    """The chunks that the JSON value at ``json_span`` describes.
 
     Raises: ParseError for a value of another kind.
     """
     if not isinstance(written, dict) or len(written) != 1:
-        raise ParseError("expected an object with one entry", source, place, _HINT)
+        raise ParseError("expected an object with one entry", source, json_span, _HINT)
     ((kind, given),) = written.items()
     match kind, given:
         case "substring_chars", str():
@@ -200,10 +200,10 @@ def chunks_of(source: Source, written: object, place: Span, span: Span) -> Subst
             chunks = tuple(given)
         case _:
             message = f"%regex with {kind!r} like this cannot be read"
-            raise ParseError(message, source, place, _HINT, "unsupported")
+            raise ParseError(message, source, json_span, _HINT, "unsupported")
     if any("\ud800" <= character <= "\udfff" for chunk in chunks for character in chunk):
         message = "expected whole characters, not one half of a surrogate pair"
-        raise ParseError(message, source, place, "write the character itself")
+        raise ParseError(message, source, json_span, "write the character itself")
     return SubstringChunks(chunks, span)
 
 
@@ -233,23 +233,25 @@ class MachineOperators:
         rules = self.called_by(*wholes, *others)
         label = self._label(body.span)
         if (looking := operations.looking((*wholes, *others), rules)) is not None:
-            found = looking[: len(wholes)] or [any_characters(0, None, body.span)]
-            whole = reduce(partial(combined, Operation.BOTH), found)
+            operands = looking[: len(wholes)] or [any_characters(0, None, body.span)]
+            whole = reduce(partial(combined, Operation.BOTH), operands)
             regex = reduce(partial(combined, Operation.BUT), looking[len(wholes) :], whole)
             return operations.terminal(regex, label, body.span)
         if len(wholes) <= 1 == len(others):
             machine = operations.but(wholes[0] if wholes else None, others[0], rules)
         else:
             outside = [operations.but(None, part, rules) for part in others]
-            leaves = [Automaton(one, label, body.span) for one in outside]
+            leaves = [Automaton(machine, label, body.span) for machine in outside]
             machine = operations.both((*wholes, *leaves), rules)
         return Automaton(machine, label, body.span)
 
-    def cut(self, one: Definition, options: RuleOptions, operand: _Operand) -> Expression:
+    def cut(self, definition: Definition, options: RuleOptions, operand: _Operand) -> Expression:
         """A rule with attributes, which is one terminal."""
         operations = self.required(f"the attribute {options.name!r}", options.span)
         end = None if options.end is None else operand(cast("Body", options.end))
-        return apply_options(operand(one.body), end, options, one.name, operations, self.called_by)
+        return apply_options(
+            operand(definition.body), end, options, definition.name, operations, self.called_by
+        )
 
     def schema(self, span: Span) -> GrammarTree:
         """The rules of the embedded schema at a span."""
@@ -295,16 +297,16 @@ class Indenter:
         return self.INDENT_type, self.DEDENT_type
 
     @staticmethod
-    def of(source: Source, grammar: LarkGrammar, known: Container[str]) -> Indenter | None:
+    def of(source: Source, grammar: LarkGrammar, rule_names: Container[str]) -> Indenter | None:
         """The indenter of a grammar: that of ``//%indenter``, or Python's if its names are used.
 
         Raises: ParseError for an unknown attribute, a value of another type or an unknown name.
         """
         declared = dict(grammar.declared)
         if grammar.indenter is None:
-            found = Indenter()
-            has_names = {*found.added} <= declared.keys()
-            return found if has_names and found.NL_type in known else None
+            indenter = Indenter()
+            has_names = {*indenter.added} <= declared.keys()
+            return indenter if has_names and indenter.NL_type in rule_names else None
         given, span = grammar.indenter
         hint = f"the attributes are {', '.join(_ATTRIBUTES)}"
         if not isinstance(given, dict):
@@ -317,17 +319,17 @@ class Indenter:
             name: tuple(value) if isinstance(value, list) else value
             for name, value in given.items()
         }
-        found = Indenter(**values)
+        indenter = Indenter(**values)
         for name, names in (
-            (found.NL_type, known),
-            (found.INDENT_type, declared),
-            (found.DEDENT_type, declared),
+            (indenter.NL_type, rule_names),
+            (indenter.INDENT_type, declared),
+            (indenter.DEDENT_type, declared),
         ):
             if name not in names:
                 message = f"the indenter needs the terminal {name!r}"
                 hint = "define the newline, and %declare the other two"
                 raise ParseError(message, source, span, hint)
-        return found
+        return indenter
 
 
 #: The types of the attributes; a tuple is a list of names in JSON.
@@ -336,7 +338,7 @@ _ATTRIBUTES = {name: type(getattr(Indenter(), name)) for name in Indenter.__slot
 
 def _fits(value: object, kind: type) -> bool:
     if kind is tuple:
-        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if kind is int:
         return isinstance(value, int) and value > 0 and not isinstance(value, bool)
     return isinstance(value, str)

@@ -130,8 +130,10 @@ class Positions:
                         return first, False
                 return first, True
             case Choice(options, _):
-                found = [self._begin(option) for option in options]
-                return frozenset().union(*(its for its, _ in found)), any(e for _, e in found)
+                beginnings = [self._begin(option) for option in options]
+                return frozenset().union(*(its for its, _ in beginnings)), any(
+                    e for _, e in beginnings
+                )
             case Repetition(item, low, _, _):
                 its, empty = self._begin(item)
                 return its, empty or low == 0
@@ -155,9 +157,9 @@ class Positions:
                 these, unread = unread, {}
                 for other in these:
                     self._check_clock()
-                    found = self._begin(self.rules[other])
-                    if found != self._first[other]:
-                        self._first[other] = found
+                    beginning = self._begin(self.rules[other])
+                    if beginning != self._first[other]:
+                        self._first[other] = beginning
                         unread.update(callers.get(other, {}))
         return self._first[name]
 
@@ -189,7 +191,9 @@ class LazyConflicts(Positions):
             hint = "let the one that ends it be a rule after it, instead of [lazy]"
             raise ParseError(message, self.source, span, hint, "unsupported")
         instead = {
-            atom: left for atom in self.atoms if (left := self._restricted(atom)) is not None
+            atom: restricted
+            for atom in self.atoms
+            if (restricted := self._restricted(atom)) is not None
         }
         if not instead:
             return rules
@@ -203,14 +207,16 @@ class LazyConflicts(Positions):
     def _restricted(self, atom: _Atom) -> _Terminal | None:
         """The restricted terminal; None if it does not change."""
         expression = self.atoms[atom]
-        left: Expression = expression
+        restricted: Expression = expression
         for name, span in self.lazy.items():
             lazy = self._lazy_atom(name)
             if lazy == atom or not self._overlaps(expression, name, atom):
                 continue
-            known = not (isinstance(expression, Nonterminal) and expression.name in self.inner)
-            if known and all(lazy in place for place in self.places if atom in place):
-                left = self._without(left, self._past(name, atom), self._label(expression))
+            is_known = not (isinstance(expression, Nonterminal) and expression.name in self.inner)
+            if is_known and all(lazy in possible for possible in self.places if atom in possible):
+                restricted = self._without(
+                    restricted, self._past(name, atom), self._label(expression)
+                )
             elif self._may_compete(atom, lazy):
                 other = self._label(expression)
                 raise ParseError(
@@ -220,7 +226,11 @@ class LazyConflicts(Positions):
                     "let the one that ends it be a rule after it, instead of [lazy]",
                     "unsupported",
                 )
-        return left if isinstance(left, _Terminal) and left is not expression else None
+        return (
+            restricted
+            if isinstance(restricted, _Terminal) and restricted is not expression
+            else None
+        )
 
     def _without(self, whole: Expression, part: Expression, label: str) -> Expression:
         """The texts of a terminal that are no texts of another one."""
@@ -232,10 +242,12 @@ class LazyConflicts(Positions):
 
     def _may_compete(self, atom: _Atom, lazy: _Atom) -> bool:
         """Whether both are possible after the same text."""
-        if any(atom in place and lazy in place for place in self.places):
+        if any(atom in possible and lazy in possible for possible in self.places):
             return True
         for group in self._groups():
-            follow = frozenset[_Atom]().union(*(self.after.get(one, frozenset()) for one in group))
+            follow = frozenset[_Atom]().union(
+                *(self.after.get(rival, frozenset()) for rival in group)
+            )
             if atom in follow and lazy in follow:
                 return True
         return False
@@ -243,10 +255,10 @@ class LazyConflicts(Positions):
     def _groups(self) -> list[set[_Atom]]:
         """Classes of terminals that may match the same text: connected by a common position."""
         groups: list[set[_Atom]] = []
-        for place in self.places:
-            touched = [group for group in groups if group & place]
-            groups = [group for group in groups if not group & place]
-            groups.append(set(place).union(*touched))
+        for possible in self.places:
+            touched = [group for group in groups if group & possible]
+            groups = [group for group in groups if not group & possible]
+            groups.append(set(possible).union(*touched))
         return groups
 
     def _overlaps(self, expression: Expression, name: str, atom: _Atom) -> bool:
@@ -262,9 +274,9 @@ class LazyConflicts(Positions):
         That text is not empty if ``atom`` is lazy too: two lazy ones may match the same text.
         """
         span = self.lazy[name]
-        one = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
+        character = Pattern(Characters(ANY_CHARACTER, span), Stop.ANYWHERE, "(?s:.)", span)
         least = 1 if atom in map(self._lazy_atom, self.lazy) else 0
-        return Sequence((self._call(name), Repetition(one, least, None, span)), span)
+        return Sequence((self._call(name), Repetition(character, least, None, span)), span)
 
     def _call(self, name: str) -> Nonterminal:
         return Nonterminal(name, self.lazy[name])
@@ -284,5 +296,5 @@ class LazyConflicts(Positions):
     def _replaced(self, body: Expression, instead: Mapping[_Atom, _Terminal]) -> Expression:
         if isinstance(body, Sequence | Choice | Repetition):
             return body.rebuild(lambda part: self._replaced(part, instead))
-        left = instead.get(shape(body))
-        return body if left is None else replace(left, span=body.span)
+        replacement = instead.get(shape(body))
+        return body if replacement is None else replace(replacement, span=body.span)

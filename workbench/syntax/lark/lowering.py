@@ -97,12 +97,12 @@ class IgnoredText:
         self, rules: list[Rule], start: str, names: Names, is_called: bool
     ) -> list[Rule]:
         """The rules, with ignored text before the start rule, which they may call."""
-        place = next((at for at, rule in enumerate(rules) if rule.name == start), None)
-        if not self.begins or place is None:
+        start_index = next((index for index, rule in enumerate(rules) if rule.name == start), None)
+        if not self.begins or start_index is None:
             return rules
-        rule = rules[place]
+        rule = rules[start_index]
         body: Expression = rule.body
-        if is_called and any(start in called(one.body) for one in rules):
+        if is_called and any(start in called(each.body) for each in rules):
             # the start rule is recursive: calls refer to a copy without ignored text
             again = names.fresh(f"{start}_again")
 
@@ -110,13 +110,13 @@ class IgnoredText:
                 return again if call == start else call
 
             rules = [
-                replace(one, name=name(one.name), body=renamed(one.body, name)) for one in rules
+                replace(each, name=name(each.name), body=renamed(each.body, name)) for each in rules
             ]
             body = Nonterminal(again, rule.name_span)
         else:
-            rules = rules[:place] + rules[place + 1 :]
+            rules = rules[:start_index] + rules[start_index + 1 :]
         begun = replace(rule, body=Sequence((self.call, body), rule.body.span))
-        return [*rules[:place], begun, *rules[place:]]
+        return [*rules[:start_index], begun, *rules[start_index:]]
 
 
 #: The scopes of a terminal's and of a rule's body.
@@ -168,34 +168,36 @@ class _Lowering:
 
     def rules(self) -> list[Rule]:
         """All rules, first the ones in the source."""
-        made = [
-            self._rule(self.prefix + name, one, _TERMINAL if one.is_terminal else _RULE)
-            for name, one in self.known.items()
-            if not one.parameters and not one.indexed
+        rules = [
+            self._rule(
+                self.prefix + name, definition, _TERMINAL if definition.is_terminal else _RULE
+            )
+            for name, definition in self.known.items()
+            if not definition.parameters and not definition.indexed
         ]
         while self.uses.waiting:
             self._lower_use(*self.uses.waiting.popleft())
-        made = self._without_lazy_conflicts(made + self.used)
+        rules = self._without_lazy_conflicts(rules + self.used)
         if self.indenter is not None:
             assert self.ignored_text is not None, "every terminal is followed by a call of it"
             others = [*self.more, *self.counting.rules, *self.inner, self.ignored_text.rule]
             for name in self.indenter.added:
                 span = self.declared[name]
                 others.append(Rule(name, Literal(b"", span), span, span))
-            self.written = (*made, *others)
-            if self.start not in {rule.name for rule in made}:
+            self.written = (*rules, *others)
+            if self.start not in {rule.name for rule in rules}:
                 return [*self.written]  # the builder reports the start symbol
             return self._indented(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
             is_called = self.start.removeprefix(self.prefix) in self.called
-            made = [
-                *self.ignored_text.before_start(made, self.start, self.names, is_called),
+            rules = [
+                *self.ignored_text.before_start(rules, self.start, self.names, is_called),
                 self.ignored_text.rule,
             ]
-        made += self.more + self.counting.rules + self.inner
+        rules += self.more + self.counting.rules + self.inner
         # drop unused rules that became part of an automaton or belong to a schema
         idle = self.terminals.absorbed.union(rule.name for rule in self.inner) - {self.start}
-        return without_unused(made, idle) if idle else made
+        return without_unused(rules, idle) if idle else rules
 
     def _indented(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
         """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
@@ -210,15 +212,15 @@ class _Lowering:
             )
 
         strings = {r.body.value: name for name, r in rules.items() if isinstance(r.body, Literal)}
-        made = IndentedRules(
+        indented = IndentedRules(
             self.source, indenter, rules, self.names, ignored, strings, line_starts, self.clock
         ).rewritten(self.start)
-        rules |= {rule.name: rule for rule in made}
+        rules |= {rule.name: rule for rule in indented}
         reached = all_called(rules[self.start].body, {n: r.body for n, r in rules.items()})
         return [rules[name] for name in dict.fromkeys((self.start, *reached))]
 
-    def _lower_use(self, name: str, one: Definition, scope: Scope) -> None:
-        self.used.append(self._rule(name, one, scope))
+    def _lower_use(self, name: str, definition: Definition, scope: Scope) -> None:
+        self.used.append(self._rule(name, definition, scope))
 
     def _without_lazy_conflicts(self, rules: list[Rule]) -> list[Rule]:
         """The rules with terminals restricted so that none continues past a lazy match."""
@@ -242,21 +244,21 @@ class _Lowering:
         )
         return competing.resolved(rules, self.start)
 
-    def _rule(self, name: str, one: Definition, scope: Scope) -> Rule:
+    def _rule(self, name: str, definition: Definition, scope: Scope) -> Rule:
         if self.clock is not None:
             self.clock.check("the grammar is very long; shorten it")
-        options = rule_options(self.source, one.attributes)
+        options = rule_options(self.source, definition.attributes)
         if not options.plain:
             body = self.terminals.cut[name] = self.operators.cut(
-                one, options, self._in_terminal(scope)
+                definition, options, self._in_terminal(scope)
             )
             if options.lazy:
-                self.lazy[name] = one.name_span
-        elif one.is_terminal and not one.parameters and not one.indexed:
-            body = self.terminals.of(name, one)
+                self.lazy[name] = definition.name_span
+        elif definition.is_terminal and not definition.parameters and not definition.indexed:
+            body = self.terminals.of(name, definition)
         else:
-            body = self._lower(one.body, scope)
-        return Rule(name, body, one.name_span, one.span, one.priority)
+            body = self._lower(definition.body, scope)
+        return Rule(name, body, definition.name_span, definition.span, definition.priority)
 
     def _with_ignored(self, terminal: Expression, scope: Scope) -> Expression:
         """A terminal of a rule, followed by ignored text."""
@@ -323,22 +325,22 @@ class _Lowering:
             return scope.given[call.name]
         whole = self.called.get(call.name)
         if whole is None:
-            one = self.known.get(call.name)
-            if one is None:
+            definition = self.known.get(call.name)
+            if definition is None:
                 return self._undefined(call, scope)
-            whole = self.called[call.name] = self._is_whole(one, call)
+            whole = self.called[call.name] = self._is_whole(definition, call)
         if scope.lexical:
             self._check_lexical(call.name, call.span, scope)
         node = Nonterminal(self.prefix + call.name, call.span) if self.prefix else call
         return self._with_ignored(node, scope) if whole else node
 
-    def _is_whole(self, one: Definition, call: Nonterminal) -> bool:
+    def _is_whole(self, definition: Definition, call: Nonterminal) -> bool:
         """Whether a call is a terminal; a rule with attributes is one too."""
-        if one.parameters or one.indexed:
-            how = "::0" if one.indexed else "{…}"
+        if definition.parameters or definition.indexed:
+            how = "::0" if definition.indexed else "{…}"
             message = f"expected {call.name!r} to be used as {call.name}{how}"
             raise ParseError(message, self.source, call.span, "it has a parameter")
-        return is_terminal(call.name) or not rule_options(self.source, one.attributes).plain
+        return is_terminal(call.name) or not rule_options(self.source, definition.attributes).plain
 
     def _undefined(self, call: Nonterminal, scope: Scope) -> Expression:
         """A call of a terminal without texts; raises if it is another one without a definition."""
@@ -357,12 +359,12 @@ class _Lowering:
 
     def _applied(self, use: TemplateUse, scope: Scope) -> Expression:
         """A use of a template; its arguments are lowered in the scope of the use."""
-        one = self.uses.template(use)
+        template = self.uses.template(use)
         self._check_lexical(use.name, use.span, scope)
-        inner = Scope(one.is_terminal, scope.given, scope.parameter, scope.deep)
+        inner = Scope(template.is_terminal, scope.given, scope.parameter, scope.deep)
         arguments = [self._lower(argument, inner) for argument in use.arguments]
         node = Nonterminal(self.uses.applied(use, arguments, scope), use.span)
-        return self._with_ignored(node, scope) if one.is_terminal else node
+        return self._with_ignored(node, scope) if template.is_terminal else node
 
     def _indexed(self, use: Indexed, scope: Scope) -> Expression:
         self._check_lexical(use.name, use.span, scope)

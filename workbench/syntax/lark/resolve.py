@@ -61,15 +61,21 @@ def common_terminals() -> Mapping[str, Definition]:
     given = set(_NAME.findall(_REDEFINED))
     kept = [line for line in module.splitlines() if line.split(":")[0].strip() not in given]
     text = "\n".join(kept) + _REDEFINED
-    return {one.name: one for one in parse_statements(Source(text, "common")).definitions}
+    return {
+        definition.name: definition
+        for definition in parse_statements(Source(text, "common")).definitions
+    }
 
 
 def with_dependencies(name: str) -> tuple[str, ...]:
     """A terminal of ``common``, then all terminals it calls."""
-    known = common_terminals()
-    names = [name]
-    for one in names:  # grows during iteration
-        names += [call for call in called(cast("Expression", known[one].body)) if call not in names]
+    terminals = common_terminals()
+    names, waiting = {name: None}, [name]
+    while waiting:
+        calls = called(cast("Expression", terminals[waiting.pop(0)].body))
+        new = [call for call in calls if call not in names]
+        names |= dict.fromkeys(new)
+        waiting += new
     return tuple(names)
 
 
@@ -95,23 +101,28 @@ def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Defin
 
     Raises: ParseError for a name that is defined twice, or changed before it is defined.
     """
-    own = {one.name for one in grammar.definitions if not one.changing}
-    imported = _imported(source, grammar.imports, own)
-    known: dict[str, Definition] = {}
-    for one in grammar.definitions:
-        if one.changing:
-            before = known.get(one.name) or imported.pop(one.name, None)
-            if before is not None and one.changing == "override":
+    own_names = {definition.name for definition in grammar.definitions if not definition.changing}
+    imported = _imported(source, grammar.imports, own_names)
+    definitions: dict[str, Definition] = {}
+    for definition in grammar.definitions:
+        if definition.changing:
+            before = definitions.get(definition.name) or imported.pop(definition.name, None)
+            if before is not None and definition.changing == "override":
                 imported = _with_original(before, imported)
-            known[one.name] = _changed(source, one, before)
-        elif (twice := known.get(one.name) or imported.get(one.name)) is not None:
+            definitions[definition.name] = _changed(source, definition, before)
+        elif (
+            twice := definitions.get(definition.name) or imported.get(definition.name)
+        ) is not None:
             line, _ = source.position(twice.span.start)
-            message = f"{one.name!r} is already defined in line {line}"
+            message = f"{definition.name!r} is already defined in line {line}"
             hint = "write its alternatives together, or change it by %extend or %override"
-            raise ParseError(message, source, one.name_span, hint)
+            raise ParseError(message, source, definition.name_span, hint)
         else:
-            known[one.name] = one
-    return {**known, **{name: one for name, one in imported.items() if name not in known}}
+            definitions[definition.name] = definition
+    return {
+        **definitions,
+        **{name: definition for name, definition in imported.items() if name not in definitions},
+    }
 
 
 def _with_original(before: Definition, imported: Mapping[str, Definition]) -> dict[str, Definition]:
@@ -121,10 +132,13 @@ def _with_original(before: Definition, imported: Mapping[str, Definition]) -> di
         return f"COMMON__{call}" if call == before.name else call
 
     changed = {
-        key: replace(one, body=renamed(cast("Expression", one.body), name))
-        for key, one in imported.items()
+        key: replace(definition, body=renamed(cast("Expression", definition.body), name))
+        for key, definition in imported.items()
     }
-    if any(before.name in called(cast("Expression", one.body)) for one in imported.values()):
+    if any(
+        before.name in called(cast("Expression", definition.body))
+        for definition in imported.values()
+    ):
         original = name(before.name)
         changed[original] = replace(before, name=original)
     return changed
@@ -145,26 +159,28 @@ def _changed(source: Source, change: Definition, before: Definition | None) -> D
 
 
 def _imported(
-    source: Source, imports: tuple[Imported, ...], own: set[str]
+    source: Source, imports: tuple[Imported, ...], own_names: set[str]
 ) -> dict[str, Definition]:
     """The imported terminals and those they call, under their names in this grammar."""
     given: dict[str, str] = {}
     spans: dict[str, Span] = {}
-    for one in imports:
-        name = one.path[-1]
+    for statement in imports:
+        name = statement.path[-1]
         if name not in common_terminals():
             otherwise = "it has WS, NUMBER, CNAME and others"
             hint, fix = suggestion(name, common_terminals(), otherwise)
             message = f"Lark's module 'common' has no terminal {name!r}"
-            raise ParseError(message, source, one.name_span, hint, fix=fix)
-        given.setdefault(name, one.alias)
+            raise ParseError(message, source, statement.name_span, hint, fix=fix)
+        given.setdefault(name, statement.alias)
         for part in with_dependencies(name):
-            spans.setdefault(part, one.span)
+            spans.setdefault(part, statement.span)
     for name in spans:
-        given.setdefault(name, f"COMMON__{name}" if name in own else name)
+        given.setdefault(name, f"COMMON__{name}" if name in own_names else name)
     imported = {}
-    for one in imports:
-        imported[one.alias] = _from_common(one.path[-1], one.alias, one.span, given)
+    for statement in imports:
+        imported[statement.alias] = _from_common(
+            statement.path[-1], statement.alias, statement.span, given
+        )
     for name, span in spans.items():
         imported.setdefault(given[name], _from_common(name, given[name], span, given))
     return imported
@@ -172,11 +188,15 @@ def _imported(
 
 def _from_common(name: str, called: str, span: Span, given: Mapping[str, str]) -> Definition:
     """A terminal of ``common`` with the span of its import."""
-    one = with_span(common_terminals()[name], span)
-    return replace(one, name=called, body=renamed(cast("Expression", one.body), given.__getitem__))
+    terminal = with_span(common_terminals()[name], span)
+    return replace(
+        terminal, name=called, body=renamed(cast("Expression", terminal.body), given.__getitem__)
+    )
 
 
-def undefined_name(source: Source, call: Nonterminal, known: Mapping[str, object]) -> BuildError:
+def undefined_name(
+    source: Source, call: Nonterminal, definitions: Mapping[str, object]
+) -> BuildError:
     """The error for a call of an undefined name."""
     message = f"no rule or terminal is called {call.name!r}"
     kind = "undefined_nonterminal"
@@ -189,7 +209,7 @@ def undefined_name(source: Source, call: Nonterminal, known: Mapping[str, object
         return error if "%lark" in source.text else error.with_fix(line, Span(end, end))
     otherwise = f"add a line such as  {call.name}: …"
     # rules of other grammars and terminals that were renamed have signs no name has
-    names = (name for name in known if name.replace("_", "").isalnum())
+    names = (name for name in definitions if name.replace("_", "").isalnum())
     hint, fix = suggestion(call.name, names, otherwise)
     return BuildError(message, source, call.span, hint, kind, fix)
 
@@ -212,16 +232,16 @@ class Terminals:
     absorbed: set[str] = field(default_factory=set)
     _in_progress: set[str] = field(default_factory=set)
 
-    def of(self, name: str, one: Definition) -> Expression:
+    def of(self, name: str, definition: Definition) -> Expression:
         """The expression of a terminal.
 
         Raises: ParseError for a recursive terminal.
         """
         if name not in self.found:
             if name in self._in_progress:
-                raise self._recursion_error(one.name, one.name_span)
+                raise self._recursion_error(definition.name, definition.name_span)
             self._in_progress.add(name)
-            self.found[name] = self.lower(one.body)
+            self.found[name] = self.lower(definition.body)
             self._in_progress.discard(name)
         return self.found[name]
 
@@ -240,8 +260,8 @@ class Terminals:
     def _body(self, call: Nonterminal) -> Expression:
         if call.name in self.cut:
             return self.cut[call.name]
-        if (one := self.known.get(call.name.removeprefix(self.prefix))) is not None:
-            return self.of(call.name, one)
+        if (definition := self.known.get(call.name.removeprefix(self.prefix))) is not None:
+            return self.of(call.name, definition)
         body = self.written(call.name)
         if body is None:  # being lowered
             raise self._recursion_error(call.name, call.span)
@@ -286,46 +306,46 @@ class Instances:
 
         Raises: ParseError for a wrong number of arguments; BuildError for an undefined name.
         """
-        one = self._definition(use.name, use.span)
-        if len(one.parameters) != len(use.arguments):
-            message = f"{use.name!r} takes {len(one.parameters)} parameters"
+        template = self._definition(use.name, use.span)
+        if len(template.parameters) != len(use.arguments):
+            message = f"{use.name!r} takes {len(template.parameters)} parameters"
             raise ParseError(message, self.source, use.span, "give it one for each")
-        return one
+        return template
 
     def applied(self, use: TemplateUse, arguments: Sequence[Expression], around: Scope) -> str:
         """The rule name of a template with these arguments.
 
         Raises: ParseError for templates that are nested too deeply.
         """
-        one = self.template(use)
-        given = dict(zip(one.parameters, arguments, strict=True))
-        scope = Scope(one.is_terminal, given, deep=around.deep + 1)
+        template = self.template(use)
+        given = dict(zip(template.parameters, arguments, strict=True))
+        scope = Scope(template.is_terminal, given, deep=around.deep + 1)
         if scope.deep > _MAX_DEPTH:
             message = f"templates are nested deeper than {_MAX_DEPTH}"
             hint = "let a template pass only its own parameters to itself"
             raise ParseError(message, self.source, use.span, hint, "unsupported")
         key = (use.name, tuple(map(shape, arguments)))
         named = [part.name for part in use.arguments if isinstance(part, Nonterminal)]
-        return self._use(key, "_".join([use.name, *named[:1]]), one, scope, use.span)
+        return self._use(key, "_".join([use.name, *named[:1]]), template, scope, use.span)
 
     def indexed(self, use: Indexed, parameter: int | None) -> str:
         """The rule name of a use of a parametric rule; ``parameter`` is the caller's."""
-        one = self._definition(use.name, use.span)
-        if not one.indexed:
+        definition = self._definition(use.name, use.span)
+        if not definition.indexed:
             message, hint = f"{use.name!r} takes no parameter", f"write {use.name}::_ : …"
             raise ParseError(message, self.source, use.span, hint)
         if parameter is None and use.argument.function != "number":
             hint = "write a number, as in name::0"
             raise ParseError("there is no parameter here", self.source, use.argument.span, hint)
         number = argument_value(use.argument, parameter or 0)
-        scope = Scope(one.is_terminal, parameter=number)
-        return self._use((use.name, number), f"{use.name}_{number}", one, scope, use.span)
+        scope = Scope(definition.is_terminal, parameter=number)
+        return self._use((use.name, number), f"{use.name}_{number}", definition, scope, use.span)
 
     def taken(self, name: str) -> tuple[str, Definition, Scope] | None:
         """Remove a rule from the queue, to lower it now."""
-        for place, waiting in enumerate(self.waiting):
+        for index, waiting in enumerate(self.waiting):
             if waiting[0] == name:
-                del self.waiting[place]
+                del self.waiting[index]
                 return waiting
         return None
 
@@ -335,12 +355,12 @@ class Instances:
             raise undefined_name(self.source, Nonterminal(name, name_span), self.known)
         return self.known[name]
 
-    def _use(self, key: object, base: str, one: Definition, scope: Scope, span: Span) -> str:
+    def _use(self, key: object, base: str, definition: Definition, scope: Scope, span: Span) -> str:
         if key not in self._names:
             if len(self._names) == _MAX_RULES:
-                message = f"{one.name!r} and others come to more than {_MAX_RULES:,} rules"
+                message = f"{definition.name!r} and others come to more than {_MAX_RULES:,} rules"
                 hint = "let a parameter take fewer values"
                 raise ParseError(message, self.source, span, hint, "unsupported")
             self._names[key] = self.fresh(base)
-            self.waiting.append((self._names[key], one, scope))
+            self.waiting.append((self._names[key], definition, scope))
         return self._names[key]

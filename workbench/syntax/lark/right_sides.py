@@ -137,7 +137,7 @@ def _checked(cursor: Cursor, call: Call) -> Call:
         raise error.with_fix(fix, Span(start, start + len(call.function)))
     arguments = call.arguments
     if len(arguments) != len(takes) or not all(map(_fits, arguments, takes)):
-        wanted = ", ".join(_TAKEN[one] for one in takes) or "nothing"
+        wanted = ", ".join(_TAKEN[kind] for kind in takes) or "nothing"
         raise cursor.error(f"{call.function} takes {wanted}", call.span, _HINT)
     return call
 
@@ -165,7 +165,7 @@ def argument_value(call: Call, parameter: int) -> int:
         return _plain(call)
     if call.function == "bits":
         return parameter
-    (argument,) = (one for one in call.arguments if isinstance(one, Call))
+    (argument,) = (value for value in call.arguments if isinstance(value, Call))
     match call.function:
         case "set_bit":
             return parameter | 1 << _plain(argument)
@@ -184,7 +184,7 @@ def argument_value(call: Call, parameter: int) -> int:
 
 def condition_holds(call: Call, parameter: int) -> bool:
     """Whether a condition holds of the parameter."""
-    arguments = [one for one in call.arguments if isinstance(one, Call)]
+    arguments = [argument for argument in call.arguments if isinstance(argument, Call)]
     name = call.function
     match name:
         case "true":
@@ -301,15 +301,17 @@ class Bodies:
         kinds, starts, ends = cursor.kinds, cursor.starts, cursor.ends
         start = starts[cursor.at]
         items: list[Body] = []
-        while (kind := kinds[at := cursor.at]) not in _AFTER_SEQUENCE:
+        while (kind := kinds[index := cursor.at]) not in _AFTER_SEQUENCE:
             # names and strings are the most frequent items; ``item`` reads them too
-            is_simple = kinds[at + 1] not in _CHANGES_ITEM and at % LEXEMES_PER_CHECK
+            is_simple = kinds[index + 1] not in _CHANGES_ITEM and index % LEXEMES_PER_CHECK
             if is_simple and kind == "NAME":
-                cursor.at = at + 1
-                items.append(Nonterminal(text[starts[at] : ends[at]], Span(starts[at], ends[at])))
+                cursor.at = index + 1
+                items.append(
+                    Nonterminal(text[starts[index] : ends[index]], Span(starts[index], ends[index]))
+                )
             elif is_simple and kind == "STRING":
-                cursor.at = at + 1
-                items.append(self._text(Span(starts[at], ends[at])))
+                cursor.at = index + 1
+                items.append(self._text(Span(starts[index], ends[index])))
             elif kind in _BEFORE_DEFINITION and self.at_definition():
                 break
             else:
@@ -322,14 +324,14 @@ class Bodies:
     def at_definition(self) -> bool:
         """Whether a definition begins here, on a new line."""
         cursor = self.cursor
-        kinds, at = cursor.kinds, cursor.at
-        if kinds[at] not in _BEFORE_DEFINITION:
+        kinds, index = cursor.kinds, cursor.at
+        if kinds[index] not in _BEFORE_DEFINITION:
             return False
-        if kinds[at] == "NAME" and kinds[at + 1] not in _AFTER_NAME:
+        if kinds[index] == "NAME" and kinds[index + 1] not in _AFTER_NAME:
             return False
-        if at and kinds[at - 1] != "LBRACE" and not self._new_line(cursor.ends[at - 1]):
+        if index and kinds[index - 1] != "LBRACE" and not self._new_line(cursor.ends[index - 1]):
             return False
-        if kinds[at] == "NAME" and kinds[at + 1] == "COLON":
+        if kinds[index] == "NAME" and kinds[index + 1] == "COLON":
             return True
         by = 1 + cursor.ahead("MODIFIER")
         if cursor.ahead("LBRACE", by=by):  # a template's parameters
@@ -381,7 +383,9 @@ class Bodies:
         numbers = [cursor.expect("NUMBER", "a number", "write ~2 or ~2..5")]
         if cursor.take("RANGE"):
             numbers.append(cursor.expect("NUMBER", "a number", "write ~2..5"))
-        return checked_bounds(cursor, [cursor.text(one) for one in numbers], cursor.since(start))
+        return checked_bounds(
+            cursor, [cursor.text(number) for number in numbers], cursor.since(start)
+        )
 
     def _atom(self) -> Body:
         """atom = terminal | name | "(" choice ")" | "[" choice "]" | an inline grammar."""
@@ -439,8 +443,8 @@ class Bodies:
     def _pieces(self, part: Part) -> Body:
         value = self.cursor.expect("OBJECT", "an object", 'write %regex {"substring_chars": "…"}')
         span = self.cursor.since(part.start)
-        place = Span(value.start, value.end)
-        return chunks_of(self.source, json_value(self.source, value), place, span)
+        value_span = Span(value.start, value.end)
+        return chunks_of(self.source, json_value(self.source, value), value_span, span)
 
     def _nested(self, part: Part) -> Body:
         cursor = self.cursor

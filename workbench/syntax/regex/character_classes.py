@@ -139,9 +139,9 @@ def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
                 reader.span(start),
                 r"write '\p{Lu}' or '\p{Greek}'",
             )
-        name, place, reader.at = reader.text[reader.at : end], reader.at, end + 1
+        name, name_start, reader.at = reader.text[reader.at : end], reader.at, end + 1
     else:
-        place = reader.at
+        name_start = reader.at
         name = reader.next()
     if "!=" in name:
         name, negative = name.replace("!=", "="), not negative
@@ -154,7 +154,7 @@ def _property(reader: Reader, start: int, *, negative: bool) -> Ranges:
             rf"perhaps '\p{{{similar}}}' is meant"
             if similar
             else r"use a category as in '\p{Lu}', a script as in '\p{Greek}', or '\p{Alphabetic}'",
-        ).with_fix(similar, reader.between(place, place + len(name)))
+        ).with_fix(similar, reader.between(name_start, name_start + len(name)))
     ranges = reader.cased(ranges)
     return reader.without(ranges) if negative else ranges
 
@@ -203,16 +203,16 @@ def _named(reader: Reader, start: int) -> int:
         )
     reader.at = name.end()
     try:
-        found = unicodedata.lookup(name[1])
+        character = unicodedata.lookup(name[1])
     except KeyError:
-        found = ""
-    if len(found) != 1:  # some names are those of sequences
+        character = ""
+    if len(character) != 1:  # some names are those of sequences
         raise reader.fail(
             f"there is no character named {name[1]!r}",
             reader.span(start),
             r"write its code point, as in '\u{1F600}'",
         )
-    return _code_point(reader, start, ord(found))
+    return _code_point(reader, start, ord(character))
 
 
 def _code_point(reader: Reader, start: int, code: int) -> int:
@@ -413,7 +413,7 @@ def _refuse_posix(reader: Reader) -> None:
 def _item(reader: Reader, start: int) -> Ranges:
     """One member, a range of them, or a class such as ``\\d``."""
     check_time_budget(_TOO_LONG)
-    place = reader.at
+    item_start = reader.at
     low = _member(reader, start)
     low_end = reader.at
     _skip_blanks(reader)
@@ -428,16 +428,16 @@ def _item(reader: Reader, start: int) -> Ranges:
             ends = (reader.cased(((e, e),)) if isinstance(e, int) else e for e in (low, high))
             return union(((0x2D, 0x2D),), *ends)
         raise reader.fail(
-            f"expected single characters at both ends of the range '{_text(reader, place)}'",
-            reader.span(place),
+            f"expected single characters at both ends of the range '{_text(reader, item_start)}'",
+            reader.span(item_start),
             r"a '-' itself is written '\-'",
         ).with_fix(reader.backslash + "-", dash)
     if low > high:
-        swap = (reader.between(high_start, reader.at), reader.between(place, low_end))
+        swap = (reader.between(high_start, reader.at), reader.between(item_start, low_end))
         swapped = "-".join(reader.source.text[end.start : end.end] for end in swap)
         raise reader.fail(
-            f"expected a range from low to high, not '{_text(reader, place)}'",
-            reader.span(place),
+            f"expected a range from low to high, not '{_text(reader, item_start)}'",
+            reader.span(item_start),
             r"swap the ends, or write a '-' itself as '\-'",
         ).with_fix(swapped)
     return reader.cased(((low, high),))
@@ -447,11 +447,11 @@ def _is_range(reader: Reader) -> bool:
     """Whether the ``-`` that comes next makes a range; before ``]`` it is literal."""
     if not reader.ahead("-"):
         return False
-    place = reader.at
+    position = reader.at
     reader.at += 1
     _skip_blanks(reader)
     closed = reader.ahead("]") or (reader.rules.class_algebra and reader.ahead("-"))
-    reader.at = place
+    reader.at = position
     return not closed
 
 
@@ -462,7 +462,7 @@ def _text(reader: Reader, start: int) -> str:
 def _member(reader: Reader, start: int) -> int | Ranges:
     if reader.ahead("\\"):
         return read_escape(reader, in_class=True)
-    place = reader.at
+    item_start = reader.at
     character = reader.next()
     if not character:
         raise reader.fail(
@@ -473,7 +473,7 @@ def _member(reader: Reader, start: int) -> int | Ranges:
     if reader.reads_bytes and not character.isascii():
         raise reader.fail(
             "expected an ASCII character where bytes are matched",
-            reader.span(place),
+            reader.span(item_start),
             r"write a byte as '\xHH'",
         )
     return ord(character)

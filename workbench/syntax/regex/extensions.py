@@ -211,12 +211,15 @@ def _delimiter(reader: Reader, name: str, alternation: Callable[[], Regex]) -> R
 def _items(reader: Reader, alternation: Callable[[], Regex]) -> tuple[Regex, ...]:
     """items = item ("|" item)*; no item is empty."""
     begin = reader.at
-    found = alternation()
+    alternatives = alternation()
     # an alternative in parentheses is one item: it begins later than the items
     several = (
-        isinstance(found, Alternate) and found.span.start == reader.between(begin, begin).start
+        isinstance(alternatives, Alternate)
+        and alternatives.span.start == reader.between(begin, begin).start
     )
-    items = found.options if isinstance(found, Alternate) and several else (found,)
+    items = (
+        alternatives.options if isinstance(alternatives, Alternate) and several else (alternatives,)
+    )
     for item in items:
         if isinstance(item, Concat) and not item.parts:
             raise reader.fail(

@@ -82,11 +82,11 @@ class MatchOrder:
         Raises: Unordered
         """
         self._left = _MAX_NODES
-        found = self._first(regex, (), 0)
-        if sum(1 for _ in islice(walk(found), _MAX_NODES + 1)) > _MAX_NODES:
+        single = self._first(regex, (), 0)
+        if sum(1 for _ in islice(walk(single), _MAX_NODES + 1)) > _MAX_NODES:
             raise Unordered
-        self.single[id(found)] = found
-        return found
+        self.single[id(single)] = single
+        return single
 
     def has_one_match(self, regex: Regex) -> bool:
         """Whether a regex has at most one match at each position of a text."""
@@ -119,11 +119,11 @@ class MatchOrder:
             case Group(part, name, span):
                 return self._group(regex, Group(self._first(part, rest, depth + 1), name, span))
             case Concat(parts, span):
-                found = [
-                    self._first(part, (*parts[at + 1 :], *rest), depth + 1)
-                    for at, part in enumerate(parts)
+                firsts = [
+                    self._first(part, (*parts[index + 1 :], *rest), depth + 1)
+                    for index, part in enumerate(parts)
                 ]
-                return Concat(tuple(found), span)
+                return Concat(tuple(firsts), span)
             case Alternate(options, span):
                 tried = self._choice([(option, rest) for option in options], span, depth)
                 return _any_of([reads for _, reads in tried], span)
@@ -164,13 +164,13 @@ class MatchOrder:
         again = self._fewer(regex, 1)
         # a copy without text is the last one
         items = self._items(part)
-        last: list[_Option] = [(one, rest) for one, is_empty in items if is_empty]
-        options = [(one, rest if is_empty else (again, *rest)) for one, is_empty in items]
+        last: list[_Option] = [(item, rest) for item, is_empty in items if is_empty]
+        options = [(item, rest if is_empty else (again, *rest)) for item, is_empty in items]
         last.append((Concat((), span), rest))
         options.insert(0 if is_lazy else len(options), last[-1])
         copies, ends = list[Regex](), list[Regex]()
         for option, reads in self._choice(options, span, depth):
-            if any(option is one or option[0] is one[0] for one in last):
+            if any(option is other or option[0] is other[0] for other in last):
                 ends.append(reads)
             elif high is None:
                 copies.append(reads)
@@ -202,30 +202,32 @@ class MatchOrder:
                 return [(regex, True)]
             case Group(part, name, span):
                 return [
-                    (self._group(regex, Group(one, name, span)), is_empty)
-                    for one, is_empty in self._items(part)
+                    (self._group(regex, Group(item, name, span)), is_empty)
+                    for item, is_empty in self._items(part)
                 ]
             case Alternate(options):
                 return [item for option in options for item in self._items(option)]
             case Concat((first, *others), span):
                 after = Concat(tuple(others), span)
-                found: list[tuple[Regex, bool]] = []
-                for one, is_empty in self._items(first):
-                    left = self._items(after) if is_empty else [(after, False)]
-                    found += [(Concat((one, other), span), without) for other, without in left]
-                return found
+                items: list[tuple[Regex, bool]] = []
+                for whole, is_empty in self._items(first):
+                    rest_items = self._items(after) if is_empty else [(after, False)]
+                    items += [
+                        (Concat((whole, other), span), without) for other, without in rest_items
+                    ]
+                return items
             case Repeat(part, low, high, span):
                 if high == 0:
                     return [(Concat((), span), True)]
                 again = self._fewer(regex, 1)
                 if low:
                     return self._items(Concat((part, again), span))
-                found = [
-                    (one if is_empty else Concat((one, again), span), is_empty)
-                    for one, is_empty in self._items(part)
+                items = [
+                    (item if is_empty else Concat((item, again), span), is_empty)
+                    for item, is_empty in self._items(part)
                 ]
-                found.insert(0 if id(regex) in self.lazy else len(found), (Concat((), span), True))
-                return found
+                items.insert(0 if id(regex) in self.lazy else len(items), (Concat((), span), True))
+                return items
         raise Unordered
 
     def _group(self, old: Regex, new: Regex) -> Regex:
@@ -245,10 +247,10 @@ class MatchOrder:
             message = f"expected conditionals about at most {_MAX_TESTED} groups"
             raise Unordered(message, [*self.tested.values()][_MAX_TESTED], _CASES)
         self._left = _MAX_NODES
-        found = _any_of([*self._split(regex, frozenset()).values()], regex.span)
-        if sum(1 for _ in islice(walk(found), _MAX_NODES + 1)) > _MAX_NODES:
+        expanded = _any_of([*self._split(regex, frozenset()).values()], regex.span)
+        if sum(1 for _ in islice(walk(expanded), _MAX_NODES + 1)) > _MAX_NODES:
             raise Unordered(_TOO_LARGE, next(iter(self.tested.values())), _CASES)
-        return found
+        return expanded
 
     def _split(self, regex: Regex, matched: _Groups) -> dict[_Groups, Regex]:
         """The texts after some groups have matched, by the groups that have matched then."""
@@ -267,27 +269,27 @@ class MatchOrder:
             case Group(part, name, span):
                 inside = self._split(part, matched)
                 number = self.numbers.get(id(regex), (0, regex))[0]
-                found = defaultdict[_Groups, list[Regex]](list)
+                by_groups = defaultdict[_Groups, list[Regex]](list)
                 for after, text in inside.items():
                     now = after | {number} if number in self.tested else after
-                    found[now].append(Group(text, name, span))
-                return {after: _any_of(texts, span) for after, texts in found.items()}
+                    by_groups[now].append(Group(text, name, span))
+                return {after: _any_of(texts, span) for after, texts in by_groups.items()}
             case Concat(parts, span):
                 texts: dict[_Groups, Regex] = {matched: Concat((), span)}
                 for part in parts:
-                    found = defaultdict[_Groups, list[Regex]](list)
+                    by_groups = defaultdict[_Groups, list[Regex]](list)
                     for before, text in texts.items():
                         for after, more in self._split(part, before).items():
                             inner = text.parts if isinstance(text, Concat) else (text,)
-                            found[after].append(Concat((*inner, more), span))
-                    texts = {after: _any_of(several, span) for after, several in found.items()}
+                            by_groups[after].append(Concat((*inner, more), span))
+                    texts = {after: _any_of(several, span) for after, several in by_groups.items()}
                 return texts
             case Alternate(options, span):
-                found = defaultdict[_Groups, list[Regex]](list)
+                by_groups = defaultdict[_Groups, list[Regex]](list)
                 for option in options:
                     for after, text in self._split(option, matched).items():
-                        found[after].append(text)
-                return {after: _any_of(texts, span) for after, texts in found.items()}
+                        by_groups[after].append(text)
+                return {after: _any_of(texts, span) for after, texts in by_groups.items()}
             case Repeat():
                 return self._split_copies(regex, matched)
         return {matched: regex}
@@ -298,17 +300,17 @@ class MatchOrder:
         if high == 0:
             return {matched: Concat((), span)}
         once = self._split(part, matched)
-        found = defaultdict[_Groups, list[Regex]](list)
+        by_groups = defaultdict[_Groups, list[Regex]](list)
         same = once.pop(matched, None)
         if same is not None:
-            found[matched].append(Repeat(same, low, high, span))
+            by_groups[matched].append(Repeat(same, low, high, span))
         elif not low:
-            found[matched].append(Concat((), span))
+            by_groups[matched].append(Concat((), span))
         if once and high != 1 and any(map(_may_be_empty, once.values())):
             message = "expected no group in a copy without text that a conditional asks about"
             raise Unordered(message, span, "let each copy of the repetition read a character")
         if not once:
-            return {after: _any_of(texts, span) for after, texts in found.items()}
+            return {after: _any_of(texts, span) for after, texts in by_groups.items()}
         least = max(low - 1, 0)
         for count in range(least + 1 if high is None else high):
             if count and same is None:
@@ -322,8 +324,8 @@ class MatchOrder:
             )
             for now, text in once.items():
                 for after, more in self._split_copies(after_copies, now).items():
-                    found[after].append(Concat((before, text, more), span))
-        return {after: _any_of(texts, span) for after, texts in found.items()}
+                    by_groups[after].append(Concat((before, text, more), span))
+        return {after: _any_of(texts, span) for after, texts in by_groups.items()}
 
 
 def _any_of(options: list[Regex], span: Span) -> Regex:

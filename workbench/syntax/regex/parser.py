@@ -50,9 +50,9 @@ def _without_edge_anchors(regex: Regex, *, first: bool, last: bool) -> Regex:
             ends = len(parts) - (empty[::-1].index(False) if False in empty else len(parts))
             kept = [
                 _without_edge_anchors(
-                    part, first=first and at <= begins, last=last and at >= ends - 1
+                    part, first=first and index <= begins, last=last and index >= ends - 1
                 )
-                for at, part in enumerate(parts)
+                for index, part in enumerate(parts)
             ]
             return regex if same_nodes(parts, tuple(kept)) else Concat(tuple(kept), regex.span)
         case Repeat() | Look():
@@ -100,9 +100,9 @@ def at_count(reader: Reader) -> bool:
     if not reader.rules.lenient_braces:
         return True
     start = reader.at
-    found = _braces(reader)
+    braces = _braces(reader)
     reader.at = start
-    return found is not None
+    return braces is not None
 
 
 def _braces(reader: Reader) -> Bounds | None:
@@ -178,9 +178,9 @@ def refuse_unsupported(reader: Reader, start: int) -> None:
         if reader.ahead(opening):
             if opening == "*" and reader.rules.possessive:
                 return  # Python reports that there is nothing to repeat
-            place = reader.between(start, reader.at + len(opening))
-            error = reader.fail(f"{what} '({opening}' is not supported", place, hint)
-            raise with_rewrite(error, _FOREIGN_GROUPS, place.start)
+            span = reader.between(start, reader.at + len(opening))
+            error = reader.fail(f"{what} '({opening}' is not supported", span, hint)
+            raise with_rewrite(error, _FOREIGN_GROUPS, span.start)
     if _RECURSION.match(reader.text, reader.at) or (
         reader.ahead("?R") and "R" not in reader.rules.flags
     ):
@@ -196,16 +196,16 @@ def skip_comments(reader: Reader) -> None:
     if reader.flags.verbose:
         reader.skip_blanks()
     while reader.text.startswith("(?#", reader.at):
-        place = reader.between(reader.at, reader.at + 3)
+        span = reader.between(reader.at, reader.at + 3)
         if not reader.rules.comments:
             raise reader.fail(
                 "comments '(?#…)' are not supported in this dialect",
-                place,
+                span,
                 "leave it out, or use '(?x)' and '# …' up to the end of the line",
             )
         end = reader.text.find(")", reader.at)
         if end < 0:
-            raise reader.fail("expected ')' to close the comment", place)
+            raise reader.fail("expected ')' to close the comment", span)
         reader.at = end + 1
         reader.skip_blanks()
 
@@ -245,12 +245,14 @@ def take_flags(reader: Reader, start: int) -> Flags:
     flags = reader.flags
     turn_on, some = True, False
     while not (reader.ahead(":") or reader.ahead(")")):
-        place = reader.at
+        flag_start = reader.at
         letter = reader.next()
         if letter == "-" and turn_on:
             turn_on, some = False, False
             continue
-        flags = _with_flag(reader, flags, letter, reader.between(place, reader.at), turn_on=turn_on)
+        flags = _with_flag(
+            reader, flags, letter, reader.between(flag_start, reader.at), turn_on=turn_on
+        )
         some = True
     if not some and not (turn_on and reader.ahead(":")):
         raise reader.fail(
@@ -478,13 +480,13 @@ class Parser:
         match = _EDGE.match(reader.text, start)
         if match is None or (match[1] in "<>" and not reader.rules.word_edges):
             return None
-        place = match[2] if reader.rules.word_edges else None
-        reader.at = match.end(1) if place is None else match.end()
+        edge = match[2] if reader.rules.word_edges else None
+        reader.at = match.end(1) if edge is None else match.end()
         span = reader.span(start)
         word = reader.node(class_of(reader, "w"), span)
-        if place is None and match[1] in "bB":
+        if edge is None and match[1] in "bB":
             return Look(LookKind.BOUNDARY if match[1] == "b" else LookKind.INSIDE, word, span)
-        looks = tuple(Look(kind, word, span) for kind in _EDGES[place or match[1]])
+        looks = tuple(Look(kind, word, span) for kind in _EDGES[edge or match[1]])
         return looks[0] if len(looks) == 1 else Concat(looks, span)
 
     def _anchor(self, start: int, *, at_start: bool, of_lines: bool) -> Regex:
@@ -567,9 +569,9 @@ class Parser:
         number = int(name) if _NUMBER.fullmatch(name) else self.names.get(name, 0)
         if not number:
             hint = "a group has a number from 1 on, or the name in '(?P<name>…)' before it"
-            place = reader.between(begin, begin + max(len(name), 1))
-            raise reader.fail("expected the number or the name of a group", place, hint)
-        place = self.order.tested.setdefault(number, reader.between(begin, end))
+            group_span = reader.between(begin, begin + max(len(name), 1))
+            raise reader.fail("expected the number or the name of a group", group_span, hint)
+        group_span = self.order.tested.setdefault(number, reader.between(begin, end))
         reader.at = end + 1
         cases = [self._sequence()]
         cases.append(self._sequence() if reader.take("|") else Concat((), reader.span(reader.at)))
@@ -583,27 +585,27 @@ class Parser:
         span = reader.span(start)
         pairs = zip((True, False), cases, strict=True)
         options = (
-            Concat((cast("Regex", GroupTest(number, matched, place)), case), span)
+            Concat((cast("Regex", GroupTest(number, matched, group_span)), case), span)
             for matched, case in pairs
         )
         return Alternate(tuple(options), span)
 
     def _without_conditionals(self, regex: Regex) -> Regex:
-        for number, place in self.order.tested.items():
+        for number, group_span in self.order.tested.items():
             if number > self.groups:
                 hint = f"the regex has {self.groups} groups that are numbered"
-                raise self.reader.fail(f"expected a group of number {number}", place, hint)
+                raise self.reader.fail(f"expected a group of number {number}", group_span, hint)
         try:
             return self.order.without_conditionals(regex)
         except Unordered as error:
-            message, place, hint = error.args
-            raise self.reader.fail(message, place, hint, "unsupported_regex") from None
+            message, group_span, hint = error.args
+            raise self.reader.fail(message, group_span, hint, "unsupported_regex") from None
 
     def _extension(self, name: str, start: int) -> Regex:
         """extension = the content of its name (see ``extensions``)."""
         part = read_extension(self.reader, name, start, self._alternation)
         inside = part.parts if isinstance(part, Extension) else ()
-        for look in (node for one in inside for node in walk(one) if isinstance(node, Look)):
+        for look in (node for part in inside for node in walk(part) if isinstance(node, Look)):
             raise self.reader.fail(
                 f"expected no '{look.kind}' inside '(?P<{name}>…)'", look.span, "leave it out"
             ).with_fix("")
@@ -658,12 +660,12 @@ class Parser:
 
         Python matches each copy of ``x{2}+`` by itself, other dialects as ``(?>x{2})``.
         """
-        order, place = self.order, self.reader.between(start, self.reader.at)
+        order, span = self.order, self.reader.between(start, self.reader.at)
         several = isinstance(regex, Repeat) and regex.low > 1
         if possessive and several and not any(map(order.is_sure, regex.children)):
             raise self.reader.fail(
                 "this possessive repetition is not supported: dialects differ",
-                place,
+                span,
                 "write '(?>x{2})', or '(?>x)(?>x)' for copies that match by themselves",
                 "unsupported_regex",
             )
@@ -672,7 +674,7 @@ class Parser:
         except Unordered:
             raise self.reader.fail(
                 "this possessive repetition or atomic group needs too large a regex",
-                place,
+                span,
                 "use lower counts and fewer alternatives in it, and no extension",
                 "unsupported_regex",
             ) from None

@@ -119,13 +119,13 @@ def _set(ranges: Ranges, dialect: Dialect, classes: tuple[str, ...]) -> str:
         return "."
     candidates = [class_text(ranges)]
     for name in classes if len(ranges) > _MAX_RANGES else ():
-        known = _class(name, dialect)
-        if known in (ranges, rest):
-            return name if known == ranges else name.upper()
-        if not difference(known, ranges):
-            candidates.append(f"[{name}{members(difference(ranges, known))}]")
-        if not difference(known, rest):
-            candidates.append(f"[^{name}{members(difference(rest, known))}]")
+        class_ranges = _class(name, dialect)
+        if class_ranges in (ranges, rest):
+            return name if class_ranges == ranges else name.upper()
+        if not difference(class_ranges, ranges):
+            candidates.append(f"[{name}{members(difference(ranges, class_ranges))}]")
+        if not difference(class_ranges, rest):
+            candidates.append(f"[^{name}{members(difference(rest, class_ranges))}]")
     return min(candidates, key=len)
 
 

@@ -190,10 +190,10 @@ class Reader:
 
     def take(self, expected: str) -> bool:
         """Skip ``expected`` if it comes next; whether it did."""
-        found = self.ahead(expected)
-        if found:
+        is_ahead = self.ahead(expected)
+        if is_ahead:
             self.at += len(expected)
-        return found
+        return is_ahead
 
     def next(self) -> str:
         """Take the next character; empty at the end."""
@@ -236,8 +236,8 @@ class Reader:
         """Take the characters up to ``end`` as literal characters."""
         places, start, self.at = self._places, self.at, end
         return [
-            Characters(((ord(character), ord(character)),), Span(places[at], places[at + 1]))
-            for at, character in enumerate(self.text[start:end], start)
+            Characters(((ord(character), ord(character)),), Span(places[index], places[index + 1]))
+            for index, character in enumerate(self.text[start:end], start)
         ]
 
     def fail(self, message: str, span: Span, hint: str = "", kind: str = "bad_regex") -> ParseError:

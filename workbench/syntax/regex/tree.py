@@ -69,15 +69,15 @@ def outermost(root: Node, kind: type[_Kind]) -> list[_Kind]:
 
     Faster than a search by ``walk``; every grammar is searched several times.
     """
-    found: list[_Kind] = []
+    nodes: list[_Kind] = []
     stack: list[Any] = [root]
     while stack:
         node = stack.pop()
         if node.__class__ is kind:
-            found.append(node)
+            nodes.append(node)
         elif children := node.children:
             stack += children[::-1]
-    return found
+    return nodes
 
 
 def same_nodes(old: tuple[object, ...], new: tuple[object, ...]) -> bool:

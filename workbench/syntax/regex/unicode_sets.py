@@ -76,9 +76,9 @@ def property_set(name: str) -> Ranges | None:
 def similar_property(name: str) -> str | None:
     """A property with a similar name, or None."""
     tables = _tables()
-    known = [*tables["binary"]["aliases"], *tables["valued"]["gc"]["aliases"]]
-    known += tables["valued"]["sc"]["aliases"]
-    close = get_close_matches(name.lower(), known, n=1, cutoff=0.75)
+    names = [*tables["binary"]["aliases"], *tables["valued"]["gc"]["aliases"]]
+    names += tables["valued"]["sc"]["aliases"]
+    close = get_close_matches(name.lower(), names, n=1, cutoff=0.75)
     return close[0].capitalize() if close else None
 
 
@@ -135,8 +135,8 @@ def python_class(letter: str) -> Ranges:
 
     Cost: one scan of all characters, about 2 ms; cached.
     """
-    found = re.finditer(rf"\{letter}+", _characters_in_use())
-    return normalized((match.start(), match.end() - 1) for match in found)
+    matches = re.finditer(rf"\{letter}+", _characters_in_use())
+    return normalized((match.start(), match.end() - 1) for match in matches)
 
 
 @cache
