@@ -23,7 +23,9 @@ def main() -> None:
             host=os.environ.get("GRADIO_SERVER_NAME", "0.0.0.0" if on_a_space else "127.0.0.1"),
             port=_port(os.environ.get("GRADIO_SERVER_PORT", "")),
             behind_proxy=on_a_space,
-            models=tuple(os.environ.get("WORKBENCH_MODEL", _ON_A_SPACE * on_a_space).split()),
+            models=tuple(
+                os.environ.get("WORKBENCH_MODEL", _ON_A_SPACE if on_a_space else "").split()
+            ),
             # the Space's own page shows it in a frame
             embed=("https://huggingface.co",) if on_a_space else (),
             log_level=os.environ.get("WORKBENCH_LOG_LEVEL", "warning"),

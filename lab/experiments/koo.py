@@ -207,9 +207,10 @@ def _compiling_tables(record: Record) -> list[str]:
         steps.append([title, *(_cell(per_step[m]) for m in columns), ratio_of_step, stepped])
         if (one := times[base]) and (own := times["automaton"]) and min(one.mean, own.mean) > 0:
             ratios.append(one.mean / own.mean)
+    article = "the " if base == _INDEX else ""
     sentence = (
         f"{record['vocabulary']}: masks on demand are there {min(ratios):,.0f} to"
-        f" {max(ratios):,.0f} times sooner than with {'the ' * (base == _INDEX)}{titles[base]}."
+        f" {max(ratios):,.0f} times sooner than with {article}{titles[base]}."
         if ratios
         else ""
     )

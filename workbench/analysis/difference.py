@@ -179,7 +179,7 @@ def _decided(gained: bytes | None, lost: bytes | None) -> Difference:
 
 def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference:
     """The result of a search that ended at a bound."""
-    compared = f"all texts of up to {bound} character{'s' * (bound != 1)} were compared"
+    compared = f"all texts of up to {bound} character{'s' if bound != 1 else ''} were compared"
     if gained is None and lost is None:
         why = f"no difference was found: {compared}, and samples of longer ones"
         return Difference(same=None, bound=bound, why=why)

@@ -150,7 +150,7 @@ class _Collisions:
         """A note on a terminal to which others are preferred."""
         lost, (kept, text) = self._name(leaf), others[0]
         more = len(others) - 1
-        also = f", and so for {more} other terminal{'s' * (more > 1)}" if more else ""
+        also = f", and so for {more} other terminal{'s' if more > 1 else ''}" if more else ""
         message = (
             f"{lost} and {kept} both match {quoted_end(text)} at the same position, and lark's "
             f"contextual lexer reads only {kept} there{also}"

@@ -126,13 +126,13 @@ class Compiled:
         facts = []
         if grammar.tree is not None:
             rules = len({rule.name for rule in grammar.tree.written or grammar.tree.rules})
-            facts.append(f"{rules:,} rule{'s' * (rules != 1)}")
+            facts.append(f"{rules:,} rule{'s' if rules != 1 else ''}")
         facts.append("regular" if grammar.is_regular else "context-free")
         try:
             states = self._states(grammar)
         except LimitError:
             return (*facts, "too many states to build them all")
-        return (*facts, f"{states:,} state{'s' * (states != 1)}")
+        return (*facts, f"{states:,} state{'s' if states != 1 else ''}")
 
     def _states(self, grammar: Grammar) -> int:
         """The number of states in the pictures; a lazy machine is built here, as a phase.

@@ -136,8 +136,8 @@ class Source:
             start = max(0, min(column - 1 - _LONGEST_LINE // 2, len(text) - _LONGEST_LINE))
             end = start + _LONGEST_LINE
             width = max(1, min(width, end - column + 1))
-            prefix += "…" * (start > 0)
-            text, column = text[start:end] + "…" * (end < len(text)), column - start
+            prefix += "…" if start > 0 else ""
+            text, column = text[start:end] + ("…" if end < len(text) else ""), column - start
         pad = "".join("\t" if c == "\t" else " " for c in text[: column - 1])
         return f"{prefix}{text}\n{' ' * len(prefix)}{pad}{'^' * width}"
 

@@ -61,7 +61,7 @@ def fitted(text: str, most: int) -> str:
 
 def count_of(number: int, what: str) -> str:
     """``1 edge``, ``2 edges``."""
-    return f"{number:,} {what}{'s' * (number != 1)}"
+    return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
 def _escaped(character: str) -> str:

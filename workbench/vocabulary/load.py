@@ -289,7 +289,7 @@ def _checked(
     check_exact(vocabulary, encode)
     if missing := sorted(_UTF8_BYTES - vocabulary.alphabet):
         listed = " ".join(f"{byte:02x}" for byte in missing[:_MAX_LISTED])
-        more = " …" * (len(missing) > _MAX_LISTED)
+        more = " …" if len(missing) > _MAX_LISTED else ""
         _log.warning(
             "no token of %s contains the bytes %s%s: no text with them is generated",
             name,

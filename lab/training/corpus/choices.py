@@ -283,7 +283,7 @@ def make_duration(rng: Random) -> tuple[str, str]:
     if not days and not hours:
         minutes = rng.choice((5, 10, 15, 20, 30, 45))
     parts = [(days, "day", "D"), (hours, "hour", "H"), (minutes, "minute", "M")]
-    said = " and ".join(f"{n} {word}{'s' * (n != 1)}" for n, word, _ in parts if n)
+    said = " and ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word, _ in parts if n)
     clock = "".join(f"{n}{sign}" for n, _, sign in parts[1:] if n)
     text = "P" + (f"{days}D" if days else "") + (f"T{clock}" if clock else "")
     return f"A duration of {said} in ISO format: ", text

@@ -401,9 +401,8 @@ def trace_record(trace: Trace, *, accepted: bool) -> dict[str, Any]:
 def summary(trace: Trace, *, accepted: bool) -> str:
     """The generation in one line of text."""
     stop = trace.stop.value if trace.stop else "unfinished"
-    drafts = f" · {trace.drafts_taken} of {trace.drafted} drafted tokens taken" * bool(
-        trace.drafted
-    )
+    taken = f" · {trace.drafts_taken} of {trace.drafted} drafted tokens taken"
+    drafts = taken if trace.drafted else ""
     # a text without tokens has none
     perplexity = "" if math.isnan(trace.perplexity) else f"perplexity {trace.perplexity:.2f} · "
     return (

@@ -24,7 +24,7 @@ from workbench.decoding.blocks import (
     generate_blocks,
     likeliest_end,
 )
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.grammar.export.registry import export
 from workbench.vocabulary.vocabulary import TokenId
 
@@ -141,7 +141,7 @@ class _Trellis:
                     Node(
                         self.name(position, node),
                         f"{self.shown(node)}: {number}" if position else self.shown(node),
-                        ("initial",) * (position == 0) + ("final",) * ends,
+                        state_kinds(initial=position == 0, final=ends),
                         f"state {self.shown(node)} after {position} tokens, {number}",
                     )
                 )

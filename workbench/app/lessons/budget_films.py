@@ -33,7 +33,7 @@ from workbench.drawing.machines import draw_token_fsa
 
 
 def _tokens(count: int) -> str:
-    return f"{count} token{'s' * (count != 1)}"
+    return f"{count} token{'s' if count != 1 else ''}"
 
 
 def fewest(world: World, *, after: str = "") -> float:

@@ -20,7 +20,7 @@ from workbench.automata import graphs
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.visible_text import visible
 from workbench.constraint.engine.compose import compose
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
 from workbench.drawing.token_edges import TokenRows
 from workbench.drawing.transducers import (
@@ -56,7 +56,7 @@ def drawn(machine: Fst, name: str) -> Graph:
 
 
 def _kinds(machine: Fst, state: int) -> tuple[str, ...]:
-    return ("initial",) * (state == machine.initial) + ("final",) * (state in machine.finals)
+    return state_kinds(initial=state == machine.initial, final=state in machine.finals)
 
 
 def _label(edge: FstEdge) -> str:
@@ -312,8 +312,7 @@ def _pair_graph(dfa: Dfa, machine: Fst, order: list[Pair], joined: list[Joined])
         Node(
             _pair_id(pair),
             _pair_name(pair),
-            ("initial",) * (i == 0)
-            + ("final",) * (pair[1] in machine.finals and dfa.is_final(pair[0])),
+            state_kinds(initial=i == 0, final=pair[1] in machine.finals and dfa.is_final(pair[0])),
         )
         for i, pair in enumerate(order)
     )

@@ -25,7 +25,7 @@ from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.visible_text import count_of
 from workbench.drawing.edge_labels import read_back
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import character_label, draw_nfa, state_node
 from workbench.syntax.machine_text import DrawnMachine
 from workbench.syntax.ranges import Ranges, contains, normalized, union
@@ -142,7 +142,8 @@ class CharacterNfa:
                     for s in states:
                         ends = epsilons.setdefault(states[s], [])
                         ends += [states[t] for t in part.epsilons.get(s, ())]
-                        ends += [target] * (s in part.finals)
+                        if s in part.finals:
+                            ends.append(target)
                         row = edges.setdefault(states[s], [])
                         row += [(letters, states[t]) for letters, t in part.edges.get(s, ())]
         initials = frozenset(number[name] for name in machine.initials)
@@ -175,7 +176,7 @@ def _named_graph(
         Node(
             str(state),
             name,
-            ("initial",) * (state in initials) + ("final",) * (state in finals),
+            state_kinds(initial=state in initials, final=state in finals),
             f"state {name}",
         )
         for state, name in names.items()
@@ -325,7 +326,7 @@ class _Subsets:
             Node(
                 self.number[states],
                 self.nfa.shown(states),
-                ("initial",) * (i == 0) + ("final",) * bool(states & self.nfa.finals),
+                state_kinds(initial=i == 0, final=bool(states & self.nfa.finals)),
                 f"set {self.nfa.shown(states)}",
             )
             for i, states in enumerate(self.order)
@@ -516,7 +517,7 @@ def _block_graph(machine: CharacterFsa, blocks: Blocks) -> Graph:
         Node(
             str(number),
             set_name(block),
-            ("initial",) * (machine.initial in block) + ("final",) * bool(block & machine.finals),
+            state_kinds(initial=machine.initial in block, final=bool(block & machine.finals)),
             f"block {set_name(block)}",
         )
         for number, block in enumerate(blocks)

@@ -30,7 +30,7 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.base.visible_text import count_of, shorten, visible
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import character_label
 from workbench.grammar.export.regular import write_regex
 from workbench.grammar.export.terminals import AFTER, BEFORE, eliminating
@@ -182,7 +182,7 @@ def _position_graph(
         Node(
             str(state),
             str(state),
-            ("initial",) * (state == 0) + ("final",) * (state in positions.finals),
+            state_kinds(initial=state == 0, final=state in positions.finals),
             f"position {state}: {reads[state]}" if state else "the start",
         )
         for state in range(len(positions.letters) + 1)
@@ -242,7 +242,8 @@ def elimination_film(dfa: Dfa) -> Film:
     whole = "∅" if result is None else _whole(result)
     say = "One edge is left; its label is the regex of the whole machine."
     row = Row("regex", (whole,), 0)
-    frames.append(Frame(say, (View(arcs=(0,) * bool(edges)),), (row,), only=len(graphs) - 1))
+    arcs = (0,) if edges else ()
+    frames.append(Frame(say, (View(arcs=arcs),), (row,), only=len(graphs) - 1))
     return Film(tuple(graphs), tuple(frames))
 
 
@@ -267,7 +268,7 @@ def _labelled_graph(edges: Labelled) -> Graph:
         Node(
             _state_id(state),
             "" if state in (BEFORE, AFTER) else str(state),
-            ("initial",) * (state == BEFORE) + ("final",) * (state == AFTER),
+            state_kinds(initial=state == BEFORE, final=state == AFTER),
             {BEFORE: "the new initial state", AFTER: "the new final state"}.get(
                 state, f"state {state}"
             ),
@@ -279,7 +280,7 @@ def _labelled_graph(edges: Labelled) -> Graph:
             _state_id(source),
             _state_id(target),
             (_label(regex),),
-            ("epsilon",) * (_label(regex) == "ε"),
+            ("epsilon",) if _label(regex) == "ε" else (),
             title=_whole(regex),
         )
         for (source, target), regex in edges.items()
@@ -308,7 +309,7 @@ def _after_frame(say: str, only: int, before: Labelled, edges: Labelled, graph: 
         f"{_state_name(source)} → {_state_name(target)}: {_label(edges[source, target])}"
         for source, target in new
     )
-    rows = (Row("new edges", chips),) * bool(before)
+    rows = (Row("new edges", chips),) if before else ()
     return Frame(say, (View(arcs=arcs),), rows, only=only)
 
 

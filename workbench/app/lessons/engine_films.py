@@ -44,7 +44,7 @@ from workbench.constraint.methods.lexer_tables import GreatGrammaConstraint, Ter
 from workbench.constraint.methods.pre3 import Pre3Constraint, PrefixEdge
 from workbench.constraint.methods.syncode import SynCodeConstraint
 from workbench.constraint.protocol import Constraint, State
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import character_label, draw_dfa, draw_network
 from workbench.syntax.ranges import normalized
 from workbench.syntax.regex.parser import parse_regex
@@ -192,7 +192,7 @@ def _derived(regex: str) -> tuple[Graph, tuple[Regex, ...]]:
         Node(
             str(number),
             shown(rest),
-            ("initial",) * (number == 0) + ("final",) * is_nullable(rest),
+            state_kinds(initial=number == 0, final=is_nullable(rest)),
             f"still to be read: {shown(rest)}",
         )
         for rest, number in numbers.items()
@@ -536,7 +536,8 @@ def _machine(constraint: Pre3Constraint, used: Iterable[tuple[int, PrefixEdge]])
         mark = f"▼{pops} ▲{pushes}" if pops else f"▲{pushes}"
         arcs.setdefault((source, target, names[terminal], mark), edge)
     nodes = tuple(
-        Node(state, state, ("initial",) * (state == "0"), f"state {state}") for state in states
+        Node(state, state, state_kinds(initial=state == "0", final=False), f"state {state}")
+        for state in states
     )
     edges = tuple(Edge(source, target, (name,), mark=mark) for source, target, name, mark in arcs)
     return Graph("the edges that are taken", nodes, edges)

@@ -29,7 +29,7 @@ from workbench.constraint.methods.outlines import (
     find_sub_sequences,
 )
 from workbench.constraint.protocol import State as AnyState
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import character_label, draw_dfa
 from workbench.syntax.ranges import normalized
 from workbench.syntax.regex.parser import parse_regex
@@ -98,7 +98,7 @@ def drawn(machine: CharacterMachine, name: str) -> Graph:
         Node(
             str(number),
             str(number),
-            ("initial",) * (s == machine.initial) + ("final",) * (s in machine.finals),
+            state_kinds(initial=s == machine.initial, final=s in machine.finals),
         )
         for s, number in numbers.items()
     )
@@ -288,7 +288,7 @@ def _trie_graph(prefixes: Sequence[bytes], words: set[bytes]) -> Graph:
         Node(
             number[prefix],
             visible(prefix) if prefix in words else "",
-            ("initial",) * (not prefix) + ("final",) * (prefix in words),
+            state_kinds(initial=not prefix, final=prefix in words),
             visible(prefix) or "the root",
         )
         for prefix in prefixes

@@ -30,7 +30,7 @@ from workbench.constraint.methods.proper.direct_merge import (
     permissive,
     steps,
 )
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.vocabulary.tokenization.pair_automaton import MergedDfa, canonical_dfa_by_merges
 
 #: Rules shown together.
@@ -133,11 +133,11 @@ class _FixedGraph:
         states = dict.fromkeys(state for fsa in every for state in fsa.edges)
         finals = {state for fsa in every for state in fsa.finals}
         nodes = tuple(
-            Node(str(s), str(s), ("initial",) * (s == first.initial) + ("final",) * (s in finals))
+            Node(str(s), str(s), state_kinds(initial=s == first.initial, final=s in finals))
             for s in states
         )
         drawn = tuple(
-            Edge(str(s), str(t), (visible(token),), ("skip",) * (len(token) > 1))
+            Edge(str(s), str(t), (visible(token),), ("skip",) if len(token) > 1 else ())
             for s, token, t in self._places
         )
         self.graph = Graph("automaton", nodes, drawn)
@@ -257,7 +257,7 @@ def star_graph(star: Star) -> Graph:
     for token, state in star.automaton.state_of.items():
         leading[state].append(visible(token))
     nodes = tuple(
-        Node(str(s), str(s), ("initial",) * (s == 0) + ("final",), f"after {', '.join(tokens)}")
+        Node(str(s), str(s), state_kinds(initial=s == 0, final=True), f"after {', '.join(tokens)}")
         for s, tokens in leading.items()
     )
     labels: dict[Pair, list[str]] = {}
@@ -405,7 +405,7 @@ def _product_graph(product: Product) -> Graph:
         Node(
             _id(pair),
             _name(pair),
-            ("initial",) * (number == 0) + ("final",) * (pair in product.finals),
+            state_kinds(initial=number == 0, final=pair in product.finals),
         )
         for number, pair in enumerate(product.order)
     )

@@ -27,7 +27,7 @@ from workbench.app.lessons.merge_automata_films import star_of, symbols_of
 from workbench.base.cached_property import cached_property
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, permissive
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 
 State = int
 
@@ -161,13 +161,12 @@ def cuts(world: World, given: Given) -> Film:
 
 def _graph(cut: Cut, arcs: Sequence[tuple[State, str, State]]) -> Graph:
     machine = cut.machine
-    kinds = {s: ("initial",) * (s == machine.initial) for s in sorted(machine.edges)}
     nodes = tuple(
-        Node(str(s), str(s), (*kind, *("final",) * (s in machine.finals)))
-        for s, kind in kinds.items()
+        Node(str(s), str(s), state_kinds(initial=s == machine.initial, final=s in machine.finals))
+        for s in sorted(machine.edges)
     )
     edges = tuple(
-        Edge(str(s), str(t), (visible(label),), ("back",) * cut.is_cut(s, label))
+        Edge(str(s), str(t), (visible(label),), ("back",) if cut.is_cut(s, label) else ())
         for s, label, t in arcs
     )
     return Graph("cuts", nodes, edges)

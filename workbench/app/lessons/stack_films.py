@@ -332,7 +332,7 @@ def _edits(runner: Runner, so_far: bytes, token: bytes) -> str:
         pushes += max(0, change)
         pops += max(0, -change)
         before = after
-    parts = [f"pushes {_symbols(pushes)}"] * bool(pushes) + [f"pops {_symbols(pops)}"] * bool(pops)
+    parts = [f"{verb} {_symbols(n)}" for verb, n in (("pushes", pushes), ("pops", pops)) if n]
     return f" {' and '.join(parts)}" if parts else " leaves the stack unchanged"
 
 

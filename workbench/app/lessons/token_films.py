@@ -34,7 +34,7 @@ from workbench.constraint.mask_answers import label_reason
 from workbench.constraint.masks import TokenMask
 from workbench.decoding.generate import after as state_after
 from workbench.drawing.drawable import Machine, draw, draw_tokens
-from workbench.drawing.graph import Edge, Graph, Node
+from workbench.drawing.graph import Edge, Graph, Node, state_kinds
 from workbench.drawing.machines import describe_bytes, draw_token_fsa
 from workbench.grammar.label_encoding import encode_labels
 from workbench.syntax.ranges import normalized
@@ -221,7 +221,7 @@ def _byte_graph(world: World) -> Graph:
     """The graph of the automaton over bytes, with one edge for each pair of states."""
     dfa = world.dfa
     nodes = tuple(
-        Node(str(s), str(s), ("initial",) * (s == dfa.initial) + ("final",) * dfa.is_final(s))
+        Node(str(s), str(s), state_kinds(initial=s == dfa.initial, final=dfa.is_final(s)))
         for s in range(len(dfa))
     )
     ranges_of: dict[tuple[int, int], list[tuple[int, int]]] = {}

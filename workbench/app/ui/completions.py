@@ -110,7 +110,7 @@ def _extensions() -> tuple[Completion, ...]:
     }
     closed = {"QUOTED_TEXT", "UNQUOTED_TEXT", *(label.name for label in LABELS)}
     return tuple(
-        Completion(name, about.get(name, ""), f"{name}>{')' * (name in closed)}")
+        Completion(name, about.get(name, ""), f"{name}>{')' if name in closed else ''}")
         for name in sorted(EXTENSIONS)
     )
 

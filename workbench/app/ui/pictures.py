@@ -386,7 +386,8 @@ def _unlabelled(edge: Edge) -> str:
 
 
 def _marks(node: Node) -> str:
-    return "→" * ("initial" in node.kinds) + "◎" * ("final" in node.kinds)
+    signs = {"initial": "→", "final": "◎"}
+    return "".join(sign for kind, sign in signs.items() if kind in node.kinds)
 
 
 def sentence(error: WorkbenchError) -> str:

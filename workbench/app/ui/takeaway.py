@@ -203,7 +203,7 @@ def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
 
 
 def _method(wanted: Wanted) -> str:
-    method, small = wanted.run.method, ", small_tokens=True" * wanted.run.small_tokens
+    method, small = wanted.run.method, ", small_tokens=True" if wanted.run.small_tokens else ""
     if wanted.run.monitor:
         small += f", monitor={quoted(wanted.run.monitor)}"
     options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
@@ -222,7 +222,7 @@ def _reasoning(wanted: Wanted) -> str:
 def _finish(wanted: Wanted) -> str:
     """The line under which every text ends in its budget; empty without it."""
     run = wanted.run
-    return f"constraint = wb.WithinBudget(constraint, {run.max_tokens})\n" * run.finish
+    return f"constraint = wb.WithinBudget(constraint, {run.max_tokens})\n" if run.finish else ""
 
 
 def _head(wanted: Wanted, *, messages: bool = True) -> str:
@@ -256,7 +256,7 @@ def _assertions(wanted: Wanted) -> str:
         f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
         for text, accepted in wanted.tests
     ]
-    return "\n" * bool(lines) + "".join(lines)
+    return "".join(["\n", *lines] if lines else [])
 
 
 def python(wanted: Wanted) -> str:
@@ -377,10 +377,13 @@ def shell(wanted: Wanted) -> str:
         if grammar.start != "start":
             words += ["--start", grammar.start]
         for name, choice in grammar.options:
-            words += [f"--{_FLAGS.get(name, name)}", *[str(choice)] * (choice is not True)]
+            words.append(f"--{_FLAGS.get(name, name)}")
+            if choice is not True:
+                words.append(str(choice))
     words += ["--prompt", run.prompt]
     if hole is not None:
-        words += ["--prefix", hole[0], "--suffix", hole[1], *["--no-finish"] * (not run.finish)]
+        words += ["--prefix", hole[0], "--suffix", hole[1]]
+        words += [] if run.finish else ["--no-finish"]
     if run.chat is not None:
         words += ["--system", run.chat[0]["content"]] if run.chat else ["--chat"]
     words += ["--max-tokens", str(run.max_tokens)]

@@ -153,7 +153,7 @@ def _set(ranges: Ranges) -> str:
 
 def _members(ranges: Ranges) -> str:
     return "".join(
-        _member(low) + ("" if high == low else "-" * (high > low + 1) + _member(high))
+        _member(low) + ("" if high == low else ("-" if high > low + 1 else "") + _member(high))
         for low, high in ranges
     )
 

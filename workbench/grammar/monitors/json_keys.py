@@ -84,7 +84,7 @@ class KeyMonitor:
         brackets = b"".join(b"]" if keys is None else b"}" for keys in reversed(state.levels))
         if state.place is Place.IN_KEY:
             return self._new(state) + b'":0' + brackets
-        return b'"' * (state.place is Place.IN_STRING) + brackets
+        return (b'"' if state.place is Place.IN_STRING else b"") + brackets
 
     def letters(self, state: Keys) -> frozenset[int]:
         """Implements ``ReadsNames``: in a key all bytes but those of escapes, and the quote."""

@@ -332,7 +332,11 @@ class Guide:
             for part in (_ADDED, _WORD)
         )
         matters = word in (_ROOT, int(layout.masks[_WORD])) or self.tables.word_ends[word]
-        dropped = [_FORM, *[_ADDED] * bool(self.is_prefix[added]), *[_WORD] * (not matters)]
+        dropped = [_FORM]
+        if self.is_prefix[added]:
+            dropped.append(_ADDED)
+        if not matters:
+            dropped.append(_WORD)
         return guess & ~layout.bits(*dropped)
 
     def take(self, guess: int, token: TokenId, marked: bool) -> int | None:
