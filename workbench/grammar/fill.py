@@ -58,10 +58,10 @@ def fill(
     work = (limits or grammar.limits).begun()
     tree = grammar.tree or _one_rule(grammar)
     cfg = context_free(tree, grammar.start, work)
-    found = quotient_tree(cfg, tree, before, after, work)
-    if found is None:
+    quotient = quotient_tree(cfg, tree, before, after, work)
+    if quotient is None:
         raise _no_text(grammar, cfg, tree, before, after, work)
-    filled = replace(grammar, limits=work).with_tree(*found)
+    filled = replace(grammar, limits=work).with_tree(*quotient)
     return replace(
         filled,
         limits=limits or grammar.limits,
@@ -102,8 +102,8 @@ def _no_text(
     verdict = grammar.check(before)
     if verdict.byte is not None:
         shown = Source(before.decode("utf-8", "replace"), "prefix")
-        at = verdict.offset or 0
-        return _error(f"no text begins with this prefix: it {verdict}", shown, at, at + 1)
+        offset = verdict.offset or 0
+        return _error(f"no text begins with this prefix: it {verdict}", shown, offset, offset + 1)
 
     def fits(prefix: bytes, kept: int) -> bool:
         tail = after[len(after) - kept :]

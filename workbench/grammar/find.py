@@ -105,16 +105,16 @@ class _Continuing:
         width = 2 * (max(classes) + 1)
         numbers = array("i", bytes(4 * (len(data) + 1)))
         ends = bounds.tolist()
-        known, here = self._next, 0
+        next_sets, current = self._next, 0
         for position in range(len(data) - 1, -1, -1):
             if not position % _BYTES_PER_CHECK:
                 clock.check(_TOO_LONG)
             column = 2 * classes[data[position]] + ends[position + 1]
-            there = known.get(here * width + column)
+            there = next_sets.get(current * width + column)
             if there is None:
-                there = self._before(here, column >> 1, may_end=bool(column & 1))
-                known[here * width + column] = there
-            numbers[position] = here = there
+                there = self._before(current, column >> 1, may_end=bool(column & 1))
+                next_sets[current * width + column] = there
+            numbers[position] = current = there
         return numbers
 
     def _before(self, number: int, byte_class: int, *, may_end: bool) -> int:
@@ -123,13 +123,13 @@ class _Continuing:
         if may_end:
             inside = inside | self._dfa.finals
         # the last element is that of DEAD
-        found = np.append(inside, False)[self._dfa.table[:, byte_class]].tobytes()
-        if found not in self._known:
-            if len(self.sets) * len(found) > _MAX_SET_BYTES:
+        key = np.append(inside, False)[self._dfa.table[:, byte_class]].tobytes()
+        if key not in self._known:
+            if len(self.sets) * len(key) > _MAX_SET_BYTES:
                 raise LimitError("the search needs too many sets of states", "states", _TOO_LONG)
-            self._known[found] = len(self.sets)
-            self.sets.append(found)
-        return self._known[found]
+            self._known[key] = len(self.sets)
+            self.sets.append(key)
+        return self._known[key]
 
 
 def _by_reversal(
@@ -142,18 +142,18 @@ def _by_reversal(
     starts: Sequence[int] = np.flatnonzero(begins).tolist()
     classes, table = dfa.classes.tolist(), dfa.table
     rows: dict[int, list[int]] = {}
-    at = 0
-    while at < len(starts):
-        here, state = starts[at], initial
-        while sets[numbers[here]][state]:
+    index = 0
+    while index < len(starts):
+        end, state = starts[index], initial
+        while sets[numbers[end]][state]:
             row = rows.get(state)
             if row is None:
                 row = rows[state] = table[state].tolist()
-            state = row[classes[data[here]]]
-            here += 1
-        yield starts[at], here
+            state = row[classes[data[end]]]
+            end += 1
+        yield starts[index], end
         clock.check(_TOO_LONG)
-        at = bisect_left(starts, here, at + 1)
+        index = bisect_left(starts, end, index + 1)
 
 
 def _by_restarts(
@@ -164,11 +164,11 @@ def _by_restarts(
     step = partial(machine.step, clock=clock) if isinstance(machine, Runner) else machine.step
     begin, read = 0, 0
     while begin < len(data):
-        here, state, last = begin, machine.initial, -1
-        while here < len(data) and (state := step(state, data[here])) != DEAD:
-            here += 1
-            if ends[here] and machine.is_final(state):
-                last = here
+        position, state, last = begin, machine.initial, -1
+        while position < len(data) and (state := step(state, data[position])) != DEAD:
+            position += 1
+            if ends[position] and machine.is_final(state):
+                last = position
             read += 1
             if not read % _STEPS_PER_CHECK:
                 clock.check(_TOO_LONG)

@@ -117,13 +117,13 @@ def _tables(source: Source) -> dict[str, Any]:
     try:
         return tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        place = len(source.text)
-        if found:
+        match = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
+        offset = len(source.text)
+        if match:
             lines = source.text.splitlines(keepends=True)
-            place = sum(map(len, lines[: int(found[1]) - 1])) + int(found[2]) - 1
+            offset = sum(map(len, lines[: int(match[1]) - 1])) + int(match[2]) - 1
         message = f"expected TOML: {str(error).partition(' (at ')[0].lower()}"
-        raise ParseError(message, source, Span(place, place), kind="bad_gallery") from None
+        raise ParseError(message, source, Span(offset, offset), kind="bad_gallery") from None
 
 
 def _example(source: Source, folder: Path, name: str, table: object) -> Example:
@@ -187,12 +187,16 @@ _SAMPLES = {
 
 def _grammar(source: Source, folder: Path, name: str) -> tuple[Notation, str]:
     """The notation of an example, by the suffix of its file, and the file's text."""
-    found = [one for one in Notation if (folder / f"{name}{one.suffix}").exists()]
-    if len(found) != 1:
-        message = f"expected one grammar of the name {name} beside the gallery, not {len(found)}"
-        endings = ", ".join(one.suffix for one in Notation)
+    notations = [
+        notation for notation in Notation if (folder / f"{name}{notation.suffix}").exists()
+    ]
+    if len(notations) != 1:
+        message = (
+            f"expected one grammar of the name {name} beside the gallery, not {len(notations)}"
+        )
+        endings = ", ".join(notation.suffix for notation in Notation)
         raise _wrong(source, name, message, f"a file is named as its table, and ends in {endings}")
-    return found[0], (folder / f"{name}{found[0].suffix}").read_text(encoding="utf-8")
+    return notations[0], (folder / f"{name}{notations[0].suffix}").read_text(encoding="utf-8")
 
 
 def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str) -> None:
@@ -202,10 +206,10 @@ def _check_breaks(source: Source, name: str, breaks: tuple[str, ...], text: str)
 
 
 def _all_files_named(folder: Path, named: set[str]) -> None:
-    there = {path.name for one in Notation for path in folder.glob(f"*{one.suffix}")}
-    if left := sorted(there - named):
-        hint = f"add a table [{left[0].partition('.')[0]}] to {_TABLE}"
-        raise WorkbenchError(f"{left[0]} is no example of the gallery", hint)
+    there = {path.name for notation in Notation for path in folder.glob(f"*{notation.suffix}")}
+    if unnamed := sorted(there - named):
+        hint = f"add a table [{unnamed[0].partition('.')[0]}] to {_TABLE}"
+        raise WorkbenchError(f"{unnamed[0]} is no example of the gallery", hint)
 
 
 def _wrong(source: Source, name: str, message: str, hint: str, key: str = "") -> ParseError:
@@ -213,6 +217,6 @@ def _wrong(source: Source, name: str, message: str, hint: str, key: str = "") ->
     header = re.search(rf"^\[\"?{re.escape(name)}\"?\]", source.text, re.MULTILINE)
     span = Span(*header.span()) if header else Span(0, 0)
     if key:
-        found = re.compile(rf"^{re.escape(key)}\b", re.MULTILINE).search(source.text, span.end)
-        span = Span(*found.span()) if found else span
+        match = re.compile(rf"^{re.escape(key)}\b", re.MULTILINE).search(source.text, span.end)
+        span = Span(*match.span()) if match else span
     return ParseError(message, source, span, hint, "bad_gallery")

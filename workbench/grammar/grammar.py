@@ -454,11 +454,11 @@ class Grammar(Language):
             return ()
         with self._lock, time_budget(self.limits.seconds):
             try:
-                here = self._rule_runner.run(utf8(text))
+                situation = self._rule_runner.run(utf8(text))
             except LimitError:
                 return ()
-            if here == DEAD:
+            if situation == DEAD:
                 return ()
             names, owner = self.rules.names, self.rules.owner
-            state, node = self._rule_runner.configurations(here)[0]
-            return tuple(names[owner[at]] for at in (*self._rule_runner.stack(node), state))
+            state, node = self._rule_runner.configurations(situation)[0]
+            return tuple(names[owner[each]] for each in (*self._rule_runner.stack(node), state))

@@ -50,10 +50,10 @@ def over_bytes(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
     """
     if len(alphabet) == BYTES or _read_by(grammar) <= alphabet:
         return grammar
-    known: dict[frozenset[int], Grammar] = grammar.derived.setdefault("over alphabets", {})
-    if alphabet not in known:
-        known[alphabet] = _restricted(grammar, alphabet)
-    return known[alphabet]
+    by_alphabet: dict[frozenset[int], Grammar] = grammar.derived.setdefault("over alphabets", {})
+    if alphabet not in by_alphabet:
+        by_alphabet[alphabet] = _restricted(grammar, alphabet)
+    return by_alphabet[alphabet]
 
 
 def without_bytes(machine: Dfa, bytes_: frozenset[int]) -> Dfa:
@@ -182,11 +182,11 @@ def _characters_of(alphabet: frozenset[int]) -> Ranges:
     """The characters whose UTF-8 bytes are all in an alphabet."""
     is_in = np.zeros(BYTES, np.bool_)
     is_in[sorted(alphabet)] = True
-    found = np.zeros(MAX_CODE_POINT + 3, np.bool_)  # with a gap before and behind
+    is_allowed = np.zeros(MAX_CODE_POINT + 3, np.bool_)  # with a gap before and behind
     codes = np.arange(MAX_CODE_POINT + 1)
     last = is_in[0x80 | codes & 0x3F]
     third, second = is_in[0x80 | codes >> 6 & 0x3F], is_in[0x80 | codes >> 12 & 0x3F]
-    found[1:-1] = np.select(
+    is_allowed[1:-1] = np.select(
         [codes < 0x80, codes < 0x800, (codes >= 0xD800) & (codes < 0xE000), codes < 0x10000],
         [
             is_in[codes & 0x7F],
@@ -196,5 +196,5 @@ def _characters_of(alphabet: frozenset[int]) -> Ranges:
         ],
         is_in[0xF0 | codes >> 18 & 0x07] & second & third & last,
     )
-    borders = np.flatnonzero(found[1:] != found[:-1])
+    borders = np.flatnonzero(is_allowed[1:] != is_allowed[:-1])
     return tuple((low, high - 1) for low, high in borders.reshape(-1, 2).tolist())

@@ -70,8 +70,8 @@ def encode_labels(grammar: Grammar) -> Grammar:
     """
     if not labels_of(grammar):
         return grammar
-    found: Grammar | None = grammar.derived.get("encoded labels")
-    return found or grammar.derived.setdefault("encoded labels", _encoded(grammar))
+    encoded: Grammar | None = grammar.derived.get("encoded labels")
+    return encoded or grammar.derived.setdefault("encoded labels", _encoded(grammar))
 
 
 def show_labels(data: bytes) -> str:

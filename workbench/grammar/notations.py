@@ -134,7 +134,8 @@ def _json_schema(
     with time_budget(limits.seconds):
         parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
     notes = tuple(
-        Advice(one.message, one.span, "schema_note", one.hint, one.fix) for one in parsed.notes
+        Advice(advice.message, advice.span, "schema_note", advice.hint, advice.fix)
+        for advice in parsed.notes
     )
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)
 
@@ -191,7 +192,7 @@ def _machine(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     notes, dfa = machine_advice(drawn, limits), machine_dfa(drawn, limits)
     whole = Span(0, len(source.text))
     if drawn.source is not source:  # a file of JFLAP: its parts have no place in this text
-        notes = tuple(replace(one, span=Span(0, 0), fix=None) for one in notes)
+        notes = tuple(replace(note, span=Span(0, 0), fix=None) for note in notes)
     if dfa.is_empty:
         raise no_text(drawn, source, notes)
     body = Automaton(dfa, "the machine", whole)
@@ -343,20 +344,28 @@ class Notation(StrEnum):
 
     def non_defaults(self, start: str, **options: Any) -> dict[str, Any]:  # noqa: ANN401
         """Of the arguments of ``Grammar.from_text`` those that are not the defaults."""
-        usual = {"start": self.start, **{name: one.default for name, one in self.options.items()}}
+        usual = {
+            "start": self.start,
+            **{name: option.default for name, option in self.options.items()},
+        }
         given = {"start": start, **options}
         return {name: value for name, value in given.items() if value and value != usual[name]}
 
     @property
     def choices(self) -> dict[str, tuple[str | bool, ...]]:
         """The options that are choices: those that requests and files can name."""
-        return {name: one.choices for name, one in self.options.items() if one.choices}
+        return {name: option.choices for name, option in self.options.items() if option.choices}
 
     @staticmethod
     def of_file(name: str) -> Notation | None:
         """The notation of a file by its suffix, or None."""
         return next(
-            (one for one in Notation if name.endswith((one.suffix, *one.other_suffixes))), None
+            (
+                notation
+                for notation in Notation
+                if name.endswith((notation.suffix, *notation.other_suffixes))
+            ),
+            None,
         )
 
 
@@ -383,7 +392,7 @@ def parse_grammar(
     assert notation.reader is not None, "a regex has no rules"
     size = len(source.text) * _BYTES_PER_CHARACTER // 1_000_000
     limits.check("megabytes", size, "shorten the text, or raise the limit when running locally")
-    defaults = {name: one.default for name, one in notation.options.items()}
+    defaults = {name: option.default for name, option in notation.options.items()}
     with time_budget(limits.seconds):
         read = notation.reader(source, start, limits, **{**defaults, **options})
         if notation.is_translated:
@@ -411,8 +420,8 @@ def notation_of(name: str) -> Notation:
     Raises: WorkbenchError for an unknown one.
     """
     if name not in [*Notation]:
-        known, _ = suggestion(str(name), Notation, f"choose from {', '.join(Notation)}")
-        raise ArgumentValueError(f"there is no notation {name!r}", known)
+        hint, _ = suggestion(str(name), Notation, f"choose from {', '.join(Notation)}")
+        raise ArgumentValueError(f"there is no notation {name!r}", hint)
     return Notation(name)
 
 
@@ -424,10 +433,10 @@ def checked_options(notation: Notation, options: Mapping[str, Any]) -> dict[str,
     read = {}
     for name, value in options.items():
         if name not in notation.options:
-            known = ", ".join(notation.options)
+            names = ", ".join(notation.options)
             raise WorkbenchError(
                 f"{notation.label} has no option {name!r}",
-                f"choose from {known}" if known else "leave it out",
+                f"choose from {names}" if names else "leave it out",
             )
         option = notation.options[name]
         read[name] = _number(value) if option.takes_number else value

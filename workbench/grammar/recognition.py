@@ -101,8 +101,8 @@ class Checker:
         """Whether the whole text is in the language."""
 
         def reading() -> bool:
-            here = self._machine.run(data)
-            return here != DEAD and self._machine.is_final(here)
+            state = self._machine.run(data)
+            return state != DEAD and self._machine.is_final(state)
 
         return self._read(reading)
 
@@ -120,12 +120,12 @@ class Checker:
         rows = list(texts)
 
         def reading() -> list[Verdict]:
-            known = max(0, len(so_far) - _MAX_CHARACTER_BYTES)  # it may end inside a character
-            here = self._machine.run(so_far[:known])
-            if here == DEAD:
-                known, here = 0, self._machine.initial
+            length = max(0, len(so_far) - _MAX_CHARACTER_BYTES)  # it may end inside a character
+            state = self._machine.run(so_far[:length])
+            if state == DEAD:
+                length, state = 0, self._machine.initial
             expected: dict[State, Ranges] = {}
-            return [self._verdict(so_far + text, known, here, expected) for text in rows]
+            return [self._verdict(so_far + text, length, state, expected) for text in rows]
 
         return self._read(reading)
 
@@ -144,33 +144,33 @@ class Checker:
             return reading()
 
     def _verdict(
-        self, data: bytes, known: int, here: State, expected: dict[State, Ranges]
+        self, data: bytes, length: int, state: State, expected: dict[State, Ranges]
     ) -> Verdict:
-        """The verdict on a text; ``here`` is the state after its first ``known`` bytes."""
-        machine, states, failed = self._machine, [here], None
-        for position in range(known, len(data)):
+        """The verdict on a text; ``state`` is the state after its first ``length`` bytes."""
+        machine, states, failed = self._machine, [state], None
+        for position in range(length, len(data)):
             there = machine.step(states[-1], data[position])
             if there == DEAD:
                 failed = position
                 break
             states.append(there)
         start = character_start(data, len(data) if failed is None else failed)
-        here = states[start - known] if start >= known else machine.run(data[:start])
-        if here not in expected:
-            expected[here] = self._expected(here)
-        may_end = machine.is_final(here)
+        state = states[start - length] if start >= length else machine.run(data[:start])
+        if state not in expected:
+            expected[state] = self._expected(state)
+        may_end = machine.is_final(state)
         return Verdict(
             accepted=failed is None and start == len(data) and may_end,
             offset=None if failed is None else len(data[:start].decode("utf-8", "replace")),
             byte=failed,
-            expected=expected[here],
+            expected=expected[state],
             may_end=may_end,
             rules=(),
         )
 
-    def _expected(self, here: State) -> Ranges:
+    def _expected(self, state: State) -> Ranges:
         """The characters that can be read next."""
-        edges = character_edges(self._machine.step, here, self._machine.classes)
+        edges = character_edges(self._machine.step, state, self._machine.classes)
         return union(*(ranges for ranges, _ in edges))
 
 

@@ -96,7 +96,7 @@ def _of_description(described: Mapping[str, Any]) -> Tool:
     if not isinstance(inner, Mapping):
         raise WorkbenchError("expected an object as 'function'", 'write {"name": …}')
     name = _checked_name(inner.get("name"))
-    member = next((one for one in _SCHEMA_MEMBERS if one in inner), None)
+    member = next((key for key in _SCHEMA_MEMBERS if key in inner), None)
     schema = {"type": "object", "properties": {}} if member is None else inner[member]
     if not isinstance(schema, Mapping):
         raise WorkbenchError(f"{name}: expected a JSON Schema as {member!r}", "write an object")
@@ -189,15 +189,15 @@ class Style:
 
     def calls(self, text: str) -> tuple[ToolCall, ...]:
         """The calls in an accepted text."""
-        found: list[ToolCall] = []
-        at = text.find(self.opening) if self.opening else 0
-        while at >= 0 and (begin := text.find(self.before, at)) >= 0:
+        calls: list[ToolCall] = []
+        position = text.find(self.opening) if self.opening else 0
+        while position >= 0 and (begin := text.find(self.before, position)) >= 0:
             name_end = text.index(self.between, begin + len(self.before))
             name = text[begin + len(self.before) : name_end]
             decoder = json.JSONDecoder()
-            arguments, at = decoder.raw_decode(text, name_end + len(self.between))
-            found.append(ToolCall(name, arguments))
-        return tuple(found)
+            arguments, position = decoder.raw_decode(text, name_end + len(self.between))
+            calls.append(ToolCall(name, arguments))
+        return tuple(calls)
 
 
 def _one_by_one(
@@ -281,14 +281,14 @@ def tool_calls(
     if style not in STYLES:
         hint, _ = suggestion(style, STYLES, f"the styles are {', '.join(STYLES)}")
         raise ArgumentValueError(f"there is no style {style!r} of tool calls", hint)
-    found = [Tool.of(one) for one in tools]
-    if not found:
+    offered = [Tool.of(tool) for tool in tools]
+    if not offered:
         raise ArgumentValueError("expected at least one tool", "give functions or JSON Schemas")
-    names = [tool.name for tool in found]
+    names = [tool.name for tool in offered]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise WorkbenchError(f"two tools have the name {twice!r}", "rename one of them")
     chosen = STYLES[style]
-    form = chosen.whole([chosen.tag(tool) for tool in found], at_least_one, parallel)
+    form = chosen.whole([chosen.tag(tool) for tool in offered], at_least_one, parallel)
     tag = {"type": "structural_tag", "format": form}
     grammar = Grammar.from_structural_tag(tag, limits=limits, name="tool calls")
     return dataclasses.replace(grammar, value=chosen.calls)

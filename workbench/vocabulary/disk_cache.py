@@ -117,8 +117,8 @@ class Packed(Sequence[bytes | None]):
     def of_length(self, length: int) -> npt.NDArray[np.uint8]:
         """The bytes of all strings of one length, (strings, length)."""
         starts = self._ends[self.lengths == length] - length
-        found: npt.NDArray[np.uint8] = self.text[starts[:, None] + np.arange(length)]
-        return found
+        strings: npt.NDArray[np.uint8] = self.text[starts[:, None] + np.arange(length)]
+        return strings
 
 
 Arrays = Mapping[str, npt.NDArray[np.generic]]
@@ -158,9 +158,9 @@ def cached_arrays(
     except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         # truncated, damaged or written by another program
         _log.warning("%s cannot be read and is made again: %s", path.name, error)
-    made = make()
-    _write(path, made)
-    return of(made)
+    arrays = make()
+    _write(path, arrays)
+    return of(arrays)
 
 
 def _read(path: Path) -> Arrays:
@@ -308,14 +308,16 @@ def _files(directory: Path) -> dict[str, str]:
     Raises: OSError, also if others may write to a file or the directory.
     """
     check_private(directory)
-    found = {}
+    digests = {}
     for path in sorted(directory.iterdir()):
         check_private(path)
         size = path.stat().st_size
         if path.name != _LIST:
             small = size <= _MAX_DIGESTED
-            found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest() if small else str(size)
-    return found
+            digests[path.name] = (
+                hashlib.sha256(path.read_bytes()).hexdigest() if small else str(size)
+            )
+    return digests
 
 
 def trie_of(tokens: Sequence[bytes | None]) -> Trie:
@@ -329,8 +331,8 @@ def trie_of(tokens: Sequence[bytes | None]) -> Trie:
     key = hashlib.sha256(packed.lengths.tobytes() + packed.text.tobytes()).hexdigest()
 
     def make() -> Arrays:
-        made = Trie.of(tokens)
-        return {name: getattr(made, name) for name in _FIELDS} | {"height": np.array(made.height)}
+        trie = Trie.of(tokens)
+        return {name: getattr(trie, name) for name in _FIELDS} | {"height": np.array(trie.height)}
 
     return cached_arrays("trie", key, make, _trie)
 

@@ -53,13 +53,13 @@ def gguf_of(name: str) -> Path | None:
     Raises: ModelError if there is no such file, or the package is not installed.
     """
     if name in INSTALLED:
-        found = _packaged(INSTALLED[name].package)
-        if found is None:
+        packaged = _packaged(INSTALLED[name].package)
+        if packaged is None:
             raise ModelError(
                 f"the model {name} is not installed",
                 f"pip install 'grammar-workbench[{name}]', or '.[{name}]' in a checkout",
             )
-        return found
+        return packaged
     if not name.lower().endswith(".gguf"):
         return None
     try:
@@ -75,7 +75,7 @@ def _packaged(package: str) -> Path | None:
     spec = find_spec(package)
     places = spec.submodule_search_locations if spec is not None else None
     return next(
-        (file for place in places or () for file in sorted(Path(place).glob("*.gguf"))), None
+        (file for folder in places or () for file in sorted(Path(folder).glob("*.gguf"))), None
     )
 
 
@@ -146,9 +146,9 @@ class _Reader:
         self.place = 0
 
     def unpack(self, layout: struct.Struct) -> tuple[Any, ...]:
-        found = layout.unpack_from(self.data, self.place)
+        values = layout.unpack_from(self.data, self.place)
         self.place += layout.size
-        return found
+        return values
 
     def string(self) -> str:
         (length,) = self.unpack(_COUNT)
@@ -185,10 +185,10 @@ def _header(read: _Reader) -> GgufHeader:
         raise ModelError(f"{read.file.name} is not a GGUF file", "its first bytes must be GGUF")
     if version not in (2, 3):
         raise _damaged(read.file, f"expected version 2 or 3 of the format, not {version}")
-    known: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for _ in range(values):
         key = read.string()
-        known[key] = read.value(read.unpack(_TYPE)[0])
+        fields[key] = read.value(read.unpack(_TYPE)[0])
     weights: Counter[int] = Counter()
     furthest = 0
     for _ in range(tensors):
@@ -198,15 +198,15 @@ def _header(read: _Reader) -> GgufHeader:
         kind, offset = read.unpack(_TENSOR)
         weights[kind] += size
         furthest = max(furthest, offset)
-    architecture = known.get("general.architecture")
+    architecture = fields.get("general.architecture")
     if not isinstance(architecture, str) or not weights:
         raise _damaged(read.file, "it names no architecture, or has no weights")
     if read.place + furthest >= len(read.data):
         raise _damaged(read.file, "its weights are incomplete")
-    ends = (known.get(f"tokenizer.ggml.{name}_token_id") for name in _ENDS)
+    ends = (fields.get(f"tokenizer.ggml.{name}_token_id") for name in _ENDS)
     return GgufHeader(
         architecture,
-        str(known.get("tokenizer.ggml.pre", "")),
+        str(fields.get("tokenizer.ggml.pre", "")),
         tuple(dict.fromkeys(end for end in ends if isinstance(end, int))),
         weights.total(),
         _PLAIN.get(weights.most_common(1)[0][0], "bfloat16"),
@@ -285,14 +285,14 @@ def tokenizer_directory(file: Path) -> Path:
     def make(directory: Path) -> None:
         from tokenizers import pre_tokenizers
 
-        found = transformers_class("AutoTokenizer").from_pretrained(
+        tokenizer = transformers_class("AutoTokenizer").from_pretrained(
             str(file.parent), gguf_file=file.name, local_files_only=True, trust_remote_code=False
         )
         if header.pre_tokenizer == "smollm":  # transformers converts it without the digits
             digits = pre_tokenizers.Digits(individual_digits=True)
             plain = pre_tokenizers.ByteLevel(add_prefix_space=False)
-            found.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, plain])
-        found.save_pretrained(directory)
+            tokenizer.backend_tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, plain])
+        tokenizer.save_pretrained(directory)
         written = json.dumps({"eos_token_id": list(header.ends)})
         (directory / "generation_config.json").write_text(written)
 

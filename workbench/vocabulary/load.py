@@ -147,8 +147,8 @@ def load_tokenizer(name: str, revision: str | None = None) -> Tokenizer:
 
 def _load(name: str, revision: str | None) -> _Loaded:
     key = name, revision
-    if (found := _loaded.get(key)) is not None:
-        return found  # without waiting while another one is loaded
+    if (loaded := _loaded.get(key)) is not None:
+        return loaded  # without waiting while another one is loaded
     with _loading:
         if key not in _loaded:
             _loaded[key] = _read(name, revision)
@@ -198,32 +198,32 @@ def _from_directory(directory: Path, name: str) -> _Loaded:
 _MODEL_CONFIGURATIONS = ("generation_config.json", "config.json")
 
 
-def _ends(tokenizer: Tokenizer, own: object, files: Iterable[Path]) -> list[TokenId]:
+def _ends(tokenizer: Tokenizer, end_text: object, files: Iterable[Path]) -> list[TokenId]:
     """The tokenizer's own end token, given by its text, then those that a model's files name.
 
     The configuration of a model that reads images too has its language model's in ``text_config``.
     Of these ids only added tokens count: configurations also have default ids (Llama's is 2),
     which may be those of ordinary text.
     """
-    first = tokenizer.token_to_id(own) if isinstance(own, str) else None
+    first = tokenizer.token_to_id(end_text) if isinstance(end_text, str) else None
     added = tokenizer.get_added_tokens_decoder()
-    found = [] if first is None else [first]
+    ends = [] if first is None else [first]
     for file in files:
         whole = _json(file)
         for part in (whole, whole.get("text_config")):
             ids = part.get("eos_token_id") if isinstance(part, dict) else None
             listed = ids if isinstance(ids, list) else [ids]
-            found += [i for i in listed if isinstance(i, int) and i in added]
-    return found
+            ends += [i for i in listed if isinstance(i, int) and i in added]
+    return ends
 
 
 def _json(path: Path) -> dict[str, Any]:
     """The JSON object of a file; empty if there is no such file or object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
@@ -231,17 +231,17 @@ def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
     reader = transformers_class("AutoTokenizer")
 
     def load(local: bool) -> PreTrainedTokenizerBase:
-        found: PreTrainedTokenizerBase = reader.from_pretrained(
+        tokenizer: PreTrainedTokenizerBase = reader.from_pretrained(
             where,
             revision=revision or "main",
             local_files_only=local,
             trust_remote_code=False,
             use_fast=True,
         )
-        return found
+        return tokenizer
 
     try:
-        found = local_first(load)
+        loaded = local_first(load)
     except OSError as error:
         raise VocabularyError(
             f"the tokenizer of {name!r} is not on this machine and the hub does not answer or"
@@ -251,14 +251,14 @@ def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
     except Exception as error:  # transformers passes on any error of the conversion
         message = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocabularyError(f"cannot load the tokenizer of {name!r}: {message}") from error
-    tokenizer = getattr(found, "backend_tokenizer", None)
+    tokenizer = getattr(loaded, "backend_tokenizer", None)
     if tokenizer is None or not hasattr(tokenizer, "to_str"):
         raise VocabularyError(
             f"the tokenizer of {name!r} is written in Python and cannot be read exactly",
             "choose a model that ships tokenizer.json",
         )
     files = filter(None, (_model_file(where, file, revision) for file in _MODEL_CONFIGURATIONS))
-    ends = _ends(tokenizer, found.eos_token, files)
+    ends = _ends(tokenizer, loaded.eos_token, files)
     return _checked(tokenizer, json.loads(tokenizer.to_str()), ends, name)
 
 
@@ -269,12 +269,12 @@ def _model_file(where: str, file: str, revision: str | None) -> Path | None:
     if (directory := Path(where)).is_dir():
         return directory / file
     try:
-        found = local_first(
+        path = local_first(
             lambda local: cached_file(where, file, revision=revision, local_files_only=local)
         )
     except OSError:
         return None
-    return None if found is None else Path(found)
+    return None if path is None else Path(path)
 
 
 def _checked(

@@ -87,31 +87,31 @@ def _int(value: int | bytes) -> int:
 
 def _fields(data: bytes) -> Iterator[_Field]:
     """The fields of a protocol buffer message in their order."""
-    at = 0
-    while at < len(data):
-        tag, at = _number(data, at)
+    position = 0
+    while position < len(data):
+        tag, position = _number(data, position)
         number, kind = tag >> 3, tag & 7
         if kind == 0:
-            value, at = _number(data, at)
+            value, position = _number(data, position)
             yield number, value
             continue
         if kind == 2:
-            size, at = _number(data, at)
+            size, position = _number(data, position)
         else:
             size = {1: 8, 5: 4}[kind]
-        if at + size > len(data):
+        if position + size > len(data):
             raise ValueError("the file is truncated")
-        yield number, data[at : at + size]
-        at += size
+        yield number, data[position : position + size]
+        position += size
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _number(data: bytes, position: int) -> tuple[int, int]:
     """A variable-length integer (seven bits in each byte), and the index after it."""
     value = shift = 0
-    while data[at] >= 0x80:
-        value |= (data[at] & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-    return value | data[at] << shift, at + 1
+    while data[position] >= 0x80:
+        value |= (data[position] & 0x7F) << shift
+        position, shift = position + 1, shift + 7
+    return value | data[position] << shift, position + 1
 
 
 #: The file of each name.
@@ -170,11 +170,11 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
         # pieces with equal scores must have equal ranks
         ranks = np.unique(-np.array(model.scores), return_inverse=True)[1].astype(np.int32)
         ranks[kinds != NORMAL] = -1
-        found = {"ranks": ranks} if model.merges and model.plain else {}
+        extra = {"ranks": ranks} if model.merges and model.plain else {}
         names = {i: model.pieces[i] for i, token in enumerate(tokens) if token is None}
         return (
             _arrays(tokens, names)
-            | found
+            | extra
             | {
                 "single": np.flatnonzero(kinds == BYTE),
                 "added": np.flatnonzero(kinds == USER_DEFINED),
@@ -226,8 +226,8 @@ def _cached(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Voc
     """
     facts = path.stat()
     key = f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}".encode()
-    found = hashlib.sha256(key).hexdigest()
-    return cached_arrays(kind, found, make, lambda arrays: _vocabulary(arrays, name))
+    digest = hashlib.sha256(key).hexdigest()
+    return cached_arrays(kind, digest, make, lambda arrays: _vocabulary(arrays, name))
 
 
 def _vocabulary(arrays: Arrays, name: str) -> Vocabulary:

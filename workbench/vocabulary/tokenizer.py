@@ -26,16 +26,16 @@ _SPACE = {"String": " "}
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-def unpredictable_reason(spec: dict[str, Any], added: Sequence[AddedToken], known: bool) -> str:
+def unpredictable_reason(spec: dict[str, Any], added: Sequence[AddedToken], is_known: bool) -> str:
     """The first reason why merges do not determine all encodings; empty if they do.
 
-    ``added`` are the added tokens that have a text; ``known``: whether the pre-tokenizer is a
+    ``added`` are the added tokens that have a text; ``is_known``: whether the pre-tokenizer is a
     sequence of regexes.
     """
     model = spec["model"]
     if "merges" not in model:
         return "its tokens are not produced by merging pairs"
-    if not known:
+    if not is_known:
         return "its pre-tokenizer is not a sequence of patterns"
     if model.get("dropout"):
         return "it leaves merges out at random"
@@ -71,14 +71,14 @@ def _added(spec: dict[str, Any], added: Sequence[AddedToken]) -> str:
 def parts(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The normalisers and pre-tokenizers of a file, with sequences flattened."""
     waiting = [part for part in (spec.get("normalizer"), spec.get("pre_tokenizer")) if part]
-    found = []
+    flat = []
     while waiting:
         part = waiting.pop(0)
         if part["type"] == "Sequence":
             waiting[:0] = part.get("normalizers") or part.get("pretokenizers") or []
         else:
-            found.append(part)
-    return found
+            flat.append(part)
+    return flat
 
 
 #: A token as written in the tokenizer's file → its bytes.
@@ -154,9 +154,9 @@ def normalizer(form: str) -> Callable[[str], str]:
     """The function that normalises texts, of the library that tokenizers use."""
     from tokenizers import normalizers
 
-    made: Any = getattr(normalizers, form)()
-    found: Callable[[str], str] = made.normalize_str
-    return found
+    instance: Any = getattr(normalizers, form)()
+    normalize: Callable[[str], str] = instance.normalize_str
+    return normalize
 
 
 def _added_token(spec: Spec, entry: dict[str, Any], form: str, reader: PieceReader) -> AddedToken:
@@ -266,8 +266,8 @@ def _unknown(model: dict[str, Any], pieces: dict[str, TokenId]) -> set[TokenId]:
     """The token for unknown text, which has no bytes."""
     if isinstance(model.get("unk_id"), int):
         return {model["unk_id"]}
-    found = pieces.get(model.get("unk_token") or "")
-    return set() if found is None else {found}
+    unknown_id = pieces.get(model.get("unk_token") or "")
+    return set() if unknown_id is None else {unknown_id}
 
 
 def _merges(
@@ -310,7 +310,7 @@ def _prefix_scope(spec: Spec) -> PrefixScope:
 
 def _patterns(spec: Spec) -> tuple[str, ...] | None:
     """The regexes that split text before merging, in order; None if it is split in another way."""
-    found: list[str] = []
+    patterns: list[str] = []
     seen: list[str] = []
     spaceless = any(
         part["type"] == "Replace" and part["pattern"] == _SPACE
@@ -323,21 +323,21 @@ def _patterns(spec: Spec) -> tuple[str, ...] | None:
             return None
         seen.append(part["type"])
         if part["type"] == "ByteLevel":
-            found.extend([GPT2_PATTERN] if part.get("use_regex", True) else [])
+            patterns.extend([GPT2_PATTERN] if part.get("use_regex", True) else [])
         elif part["type"] == "Digits":
-            found.append(r"\p{N}" if part.get("individual_digits") else r"\p{N}+")
+            patterns.append(r"\p{N}" if part.get("individual_digits") else r"\p{N}+")
         elif part["type"] == "Split" and "Regex" in part["pattern"]:
             pattern = part["pattern"]["Regex"]
             isolated = part["behavior"] == "Isolated" and not part.get("invert")
             matches = part["behavior"] == "Removed" and part.get("invert")
             if not isolated and not (matches and _matches_all(pattern)):
                 return None
-            found.append(pattern)
+            patterns.append(pattern)
         elif part["type"] != "Metaspace":
             return None
         elif part.get("split", True):
-            found.append(" [^ ]*")
-    return tuple(found)
+            patterns.append(" [^ ]*")
+    return tuple(patterns)
 
 
 def _matches_all(pattern: str) -> bool:
@@ -401,6 +401,6 @@ def check_exact(vocabulary: Vocabulary, encode: Encode) -> None:
 def _excerpt(decoded: bytes, wanted: bytes) -> str:
     """The first difference of two byte strings, in words."""
     pairs = zip(decoded, wanted, strict=False)
-    at = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(decoded), len(wanted)))
-    start = max(0, at - 8)
-    return f"{decoded[start : at + 8]!r} where the text has {wanted[start : at + 8]!r}"
+    position = next((i for i, (a, b) in enumerate(pairs) if a != b), min(len(decoded), len(wanted)))
+    start = max(0, position - 8)
+    return f"{decoded[start : position + 8]!r} where the text has {wanted[start : position + 8]!r}"

@@ -69,8 +69,8 @@ class Trie:
         """
         nodes = np.arange(len(self), dtype=np.int64)
         sizes, ending = self.skip - nodes, np.diff(self.first)
-        one = np.append(self.token_ids, 0)[self.first[:-1]].astype(np.int64) + 1
-        tokens = np.where(ending == 0, 0, np.where(ending == 1, one, SEVERAL))
+        token_code = np.append(self.token_ids, 0)[self.first[:-1]].astype(np.int64) + 1
+        tokens = np.where(ending == 0, 0, np.where(ending == 1, token_code, SEVERAL))
         if (
             self.height > DEPTHS
             or self.token_ids.max(initial=0) >= SEVERAL - 1
@@ -147,9 +147,11 @@ class Trie:
         starts = np.cumsum(lengths, dtype=np.int64) - lengths
         shared = _shared_with_previous(text, starts, lengths)
         # every token adds a node for each of its bytes not shared with the token before it
-        made = lengths - shared
-        position = np.repeat(np.arange(len(words), dtype=np.int32), made)  # (N,)
-        within = np.arange(len(position)) - np.repeat(np.cumsum(made) - made, made)
+        new_lengths = lengths - shared
+        position = np.repeat(np.arange(len(words), dtype=np.int32), new_lengths)  # (N,)
+        within = np.arange(len(position)) - np.repeat(
+            np.cumsum(new_lengths) - new_lengths, new_lengths
+        )
         depth = (shared[position] + within).astype(np.int32)
         return Trie(
             byte=text[starts[position] + depth],

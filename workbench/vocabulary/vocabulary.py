@@ -194,11 +194,11 @@ class Vocabulary:
     @cached_property
     def ids_of(self) -> dict[bytes, tuple[TokenId, ...]]:
         """The ids of every byte string that is a token (more than one for duplicates)."""
-        found: dict[bytes, list[TokenId]] = {}
+        ids_by_token: dict[bytes, list[TokenId]] = {}
         for token_id, token in enumerate(self.tokens):
             if token is not None:
-                found.setdefault(token, []).append(token_id)
-        return {token: tuple(ids) for token, ids in found.items()}
+                ids_by_token.setdefault(token, []).append(token_id)
+        return {token: tuple(ids) for token, ids in ids_by_token.items()}
 
     @cached_property
     def added(self) -> frozenset[TokenId]:
@@ -268,8 +268,8 @@ class Vocabulary:
 def _empty(tokens: Sequence[bytes | None]) -> list[TokenId]:
     """The ids of the empty tokens."""
     if isinstance(tokens, Packed):
-        found: list[TokenId] = np.flatnonzero(tokens.lengths == 0).tolist()
-        return found
+        ids: list[TokenId] = np.flatnonzero(tokens.lengths == 0).tolist()
+        return ids
     return [token_id for token_id, token in enumerate(tokens) if token == b""]
 
 
@@ -281,20 +281,20 @@ def _checked(
     Raises: VocabularyError if there is no token, or if one is not a byte string.
     """
     if isinstance(tokens, Packed) and not np.any(tokens.lengths[list(special)] >= 0):
-        found: Packed | tuple[bytes | None, ...] = tokens
+        packed: Packed | tuple[bytes | None, ...] = tokens
     else:
         listed = list(tokens)
         for token_id in special:
             listed[token_id] = None
-        found = tuple(listed)
+        packed = tuple(listed)
         odd = [token for token in listed if not isinstance(token, bytes | None)]
         if odd:
             raise VocabularyError(
                 f"expected tokens as byte strings, not {odd[0]!r}", "encode text as UTF-8"
             )
-    if not len(found):
+    if not len(packed):
         raise VocabularyError("expected a vocabulary with at least one token")
-    return found
+    return packed
 
 
 def _in_bytes(merges: Iterable[Sequence[bytes | str]]) -> list[tuple[bytes, bytes]]:
@@ -302,12 +302,12 @@ def _in_bytes(merges: Iterable[Sequence[bytes | str]]) -> list[tuple[bytes, byte
 
     Raises: VocabularyError for a rule that is not a pair of texts or byte strings.
     """
-    found: list[Any] = list(merges)
-    if set(map(len, found)) <= {2} and set(map(type, chain.from_iterable(found))) <= {bytes}:
-        return found  # the usual case, checked quickly: there may be hundreds of thousands
-    for index, rule in enumerate(found):
+    rules: list[Any] = list(merges)
+    if set(map(len, rules)) <= {2} and set(map(type, chain.from_iterable(rules))) <= {bytes}:
+        return rules  # the usual case, checked quickly: there may be hundreds of thousands
+    for index, rule in enumerate(rules):
         sides = tuple(side.encode() if isinstance(side, str) else side for side in rule)
         if len(sides) != 2 or not all(isinstance(side, bytes) for side in sides):
             raise VocabularyError(f"expected a merge rule as a pair of tokens, not {rule!r}")
-        found[index] = sides
-    return found
+        rules[index] = sides
+    return rules

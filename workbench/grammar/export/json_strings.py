@@ -7,7 +7,7 @@ forms of each character set are one rule.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as Row
 from dataclasses import dataclass, field
@@ -72,18 +72,19 @@ class _Reading:
 
     def contents(self) -> CharacterFsa:
         first = self._after_quote() if self.quoted else self._dfa.initial
-        seen, finals = {first}, set[State]()
-        waiting = [first]
+        states, finals = {first: None}, set[State]()
+        waiting = deque([first])
         edges: list[tuple[State, Ranges, State]] = []
-        for state in waiting:  # grows during iteration
+        while waiting:
+            state = waiting.popleft()
             if self._ends(state):
                 finals.add(state)
             for target, ranges in sorted(self._edges(state).items(), key=lambda edge: edge[1]):
                 edges.append((state, ranges, target))
-                if target not in seen:
-                    seen.add(target)
+                if target not in states:
+                    states[target] = None
                     waiting.append(target)
-        return CharacterFsa(first, tuple(waiting), frozenset(finals), tuple(edges), ())
+        return CharacterFsa(first, tuple(states), frozenset(finals), tuple(edges), ())
 
     def _step(self, state: State, byte: int) -> State:
         return DEAD if state == DEAD else self._steps.step(state, byte)
@@ -126,9 +127,9 @@ class _Reading:
             if rest := difference(ranges, ESCAPED):  # otherwise the closing quote or a backslash
                 plain[target] = rest
         short: dict[State, list[tuple[int, int]]] = defaultdict(list)
-        for letter, said in SHORT_ESCAPES.items():
+        for letter, character in SHORT_ESCAPES.items():
             if (target := self._read(escape, letter)) != DEAD:
-                short[target].append((ord(said), ord(said)))
+                short[target].append((ord(character), ord(character)))
         for target in {*numeric, *plain, *short}:
             ranges = numeric.get(target, ())
             if plain.get(target, ()) != difference(ranges, ESCAPED):
@@ -139,14 +140,14 @@ class _Reading:
 
     def _by_numbers(self, escape: State) -> _Edges:
         """The edges of ``\\uXXXX`` and of surrogate pairs, from the state after a backslash."""
-        found: dict[State, list[tuple[int, int]]] = defaultdict(list)
+        ranges_of: dict[State, list[tuple[int, int]]] = defaultdict(list)
         for low, high, target in self._unit(self._read(escape, "u"), 4):
             for ranges in difference(((low, high),), (_HALVES,)):
-                found[target].append(ranges)
+                ranges_of[target].append(ranges)
             for first, last in intersection(((low, high),), (_HALVES,)):
                 for piece in self._pairs(first, last, target):
-                    found[piece[2]].append(piece[:2])
-        return {target: normalized(pieces) for target, pieces in found.items()}
+                    ranges_of[piece[2]].append(piece[:2])
+        return {target: normalized(pieces) for target, pieces in ranges_of.items()}
 
     def _pairs(self, first: int, last: int, between: State) -> Iterator[tuple[int, int, State]]:
         """The characters with a high surrogate ``first`` to ``last`` and any low surrogate."""
@@ -198,8 +199,8 @@ def json_character(ranges: Ranges) -> Regex:
     plain = difference(ranges, ESCAPED)
     letters = [
         (ord(letter), ord(letter))
-        for letter, said in SHORT_ESCAPES.items()
-        if intersection(ranges, ((ord(said), ord(said)),))
+        for letter, character in SHORT_ESCAPES.items()
+        if intersection(ranges, ((ord(character), ord(character)),))
     ]
     options = [one_of(plain)] if plain else []
     if letters:
@@ -284,10 +285,10 @@ class JsonStrings:
 
         A string of 3 to 255 letters has 256 states over its contents and 2,553 over escaped text.
         """
-        found = json_contents(machine)
-        if found is None:
+        contents = json_contents(machine)
+        if contents is None:
             return None
-        content, quoted = found
+        content, quoted = contents
         try:
             regex = machine_regex(content, _MAX_REGEX, self.limits)
         except LimitError:

@@ -10,6 +10,7 @@ can be continued, within a possible terminal, by a character that may also follo
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
@@ -65,9 +66,9 @@ class PositionAutomaton:
         check_time_budget()
         order = sorted(positions)
         return not any(
-            intersection(self._sets[one], self._sets[other])
-            for at, one in enumerate(order)
-            for other in order[at + 1 :]
+            intersection(self._sets[first], self._sets[other])
+            for index, first in enumerate(order)
+            for other in order[index + 1 :]
         )
 
     def _read(self, regex: Regex) -> tuple[bool, set[int], set[int]]:
@@ -77,8 +78,8 @@ class PositionAutomaton:
             case Characters(ranges):
                 self._sets.append(ranges)
                 self._next.append(set())
-                here = {len(self._sets) - 1}
-                return False, here, here
+                positions = {len(self._sets) - 1}
+                return False, positions, positions
             case Concat(parts):
                 empty, first, last = True, set[int](), set[int]()
                 for part in parts:
@@ -122,12 +123,12 @@ class Expansions:
 
     def of(self, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         """The rules, each followed by the new rules for its parts."""
-        found: list[Rule] = []
+        expanded: list[Rule] = []
         for rule in rules:
             self._rule, self._made = rule.name, []
             body = self._body(rule.body)
-            found += [Rule(rule.name, body, rule.name_span, rule.span), *self._made]
-        return tuple(found)
+            expanded += [Rule(rule.name, body, rule.name_span, rule.span), *self._made]
+        return tuple(expanded)
 
     def _body(self, node: Expression) -> Expression:
         """The body of a rule; the options of its outermost choice are counted separately."""
@@ -151,8 +152,8 @@ class Expansions:
                 return node.rebuild(self._part)
 
     def _part(self, node: Expression) -> Expression:
-        made = self._inner(node)
-        return self._separate(made) if alternatives(made) > _MAX_IN_PART else made
+        inner = self._inner(node)
+        return self._separate(inner) if alternatives(inner) > _MAX_IN_PART else inner
 
     def _few(self, node: Expression, most: int) -> Expression:
         """A sequence of at most ``most`` alternatives: parts with several become rules."""
@@ -234,20 +235,20 @@ class Lexers:
         if all(map(is_one, sets.leaves)):
             return set()
         machines = [self._number(leaf) for leaf in sets.leaves]
-        found = _Walk(self, sets, machines).found(sets.first(rules[start]))
-        return {id(sets.leaves[number]) for number in numbers(found)}
+        terminals = _Walk(self, sets, machines).found(sets.first(rules[start]))
+        return {id(sets.leaves[number]) for number in numbers(terminals)}
 
     def _number(self, leaf: Leaf) -> int:
         """The number of a terminal's automaton; terminals with equal text share one."""
         key = leaf.value if isinstance(leaf, Literal) else _pattern(leaf).text
         if key not in self._numbers:
-            made = (
+            machine = (
                 literals([leaf.value], self._limits)
                 if isinstance(leaf, Literal)
                 else regex_dfa(_pattern(leaf).regex, self._limits)
             )
             self._numbers[key] = len(self._tables)
-            self._tables.append(_Table.of(made))
+            self._tables.append(_Table.of(machine))
         return self._numbers[key]
 
     def begins(self, machine: int) -> _Bytes:
@@ -265,12 +266,13 @@ class Lexers:
         start: _LexerState = frozenset(
             (machine, table.initial) for machine, table in tables.items()
         )
-        seen, waiting = {start}, [start]
+        seen, waiting = {start}, deque([start])
         crossings: list[_Crossing] = []
         ends = set[_Machines]()
-        for current in waiting:  # grows during iteration
+        while waiting:
+            current = waiting.popleft()
             self.clock.check()
-            self._limits.check("states", len(waiting))
+            self._limits.check("states", len(seen))
             ended = frozenset(m for m, state in current if tables[m].finals[state])
             if ended:
                 ends.add(ended)
@@ -296,8 +298,8 @@ class _Walk:
         self._machine = machine
         self._of_machine = dict.fromkeys(machine, 0)
         self._long: Terminals = 0
-        for number, (one, leaf) in enumerate(zip(machine, sets.leaves, strict=True)):
-            self._of_machine[one] |= 1 << number
+        for number, (automaton, leaf) in enumerate(zip(machine, sets.leaves, strict=True)):
+            self._of_machine[automaton] |= 1 << number
             self._long |= 0 if is_one(leaf) else 1 << number
         self._followers: dict[Terminals, Terminals] = {}
         self._after: dict[Terminals, _Bytes] = {}
@@ -307,10 +309,10 @@ class _Walk:
 
         Several terminals may end at one position; then the followers of all of them are possible.
         """
-        waiting = [first]
-        seen = set(waiting)
+        seen, waiting = {first}, deque([first])
         bad: Terminals = 0
-        for together in waiting:  # grows during iteration
+        while waiting:
+            together = waiting.popleft()
             self._lexers.clock.check()
             parts = {
                 machine: together & self._of_machine[machine]
@@ -333,31 +335,31 @@ class _Walk:
     def _followers_of(self, terminals: Terminals) -> Terminals:
         """The terminals that may follow any terminal of a set."""
         if terminals not in self._followers:
-            found = 0
+            followers = 0
             for number in numbers(terminals):
-                found |= self._follow[number]
-            self._followers[terminals] = found
+                followers |= self._follow[number]
+            self._followers[terminals] = followers
         return self._followers[terminals]
 
     def _read_after(self, terminals: Terminals) -> _Bytes:
         """The bytes that may follow any terminal of a set."""
         if terminals not in self._after:
             followers = self._followers_of(terminals)
-            found = 0
+            read_bytes = 0
             for machine in {self._machine[number] for number in numbers(followers)}:
-                found |= self._lexers.begins(machine)
-            self._after[terminals] = found
+                read_bytes |= self._lexers.begins(machine)
+            self._after[terminals] = read_bytes
         return self._after[terminals]
 
 
 def _stepped(current: _LexerState, tables: Mapping[int, _Table], byte: int) -> _LexerState:
     """The lexer state after a byte."""
-    found = []
+    states = []
     for machine, state in current:
         table = tables[machine]
         if (there := table.rows[state][table.classes[byte]]) != DEAD:
-            found.append((machine, there))
-    return frozenset(found)
+            states.append((machine, there))
+    return frozenset(states)
 
 
 def is_one(leaf: Leaf) -> bool:

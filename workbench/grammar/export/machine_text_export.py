@@ -81,15 +81,18 @@ def write_subsets(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
         span = item.span if drawn.source is grammar.source else whole
         hint = "draw a state after each character, or write the minimal machine"
         raise BuildError(message, grammar.source, span, hint, "unsupported_export")
-    made = subset_machine(drawn, grammar.limits)
-    if len(made.sets) > states:
-        raise _too_large(grammar, f"{len(made.sets):,} states, more than {states:,}")
+    subsets = subset_machine(drawn, grammar.limits)
+    if len(subsets.sets) > states:
+        raise _too_large(grammar, f"{len(subsets.sets):,} states, more than {states:,}")
     taken = Names(())
-    names = [taken.fresh("_".join(members)) for members in made.sets]
+    names = [taken.fresh("_".join(members)) for members in subsets.sets]
     return machine_text(
         names[:1],
-        [names[final] for final in made.finals],
-        [(names[source], names[target], _label(ranges)) for source, ranges, target in made.edges],
+        [names[final] for final in subsets.finals],
+        [
+            (names[source], names[target], _label(ranges))
+            for source, ranges, target in subsets.edges
+        ],
     )
 
 

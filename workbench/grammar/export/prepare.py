@@ -71,7 +71,7 @@ def comments_of(tree: GrammarTree, notation: Notation) -> Mapping[str, tuple[str
     Comments after the last rule belong to it; a rule in several parts has the comments of all.
     """
     lexeme = _LEXEMES.get(notation)
-    found: dict[str, list[str]] = {}
+    comments: dict[str, list[str]] = {}
     if lexeme is None or not tree.rules:
         return {}
     text, rules = tree.source.text, sorted(tree.rules, key=lambda rule: rule.span.start)
@@ -82,8 +82,8 @@ def comments_of(tree: GrammarTree, notation: Notation) -> Mapping[str, tuple[str
         while owner + 1 < len(rules) and "\n" in text[rules[owner].span.end : match.start()]:
             owner += 1
         lines = (line.strip() for line in match["text"].splitlines())
-        found.setdefault(rules[owner].name, []).extend(line for line in lines if line)
-    return {name: tuple(lines) for name, lines in found.items()}
+        comments.setdefault(rules[owner].name, []).extend(line for line in lines if line)
+    return {name: tuple(lines) for name, lines in comments.items()}
 
 
 #: A set of terminals: bit n is ``FollowSets.leaves[n]``. With sets of numbers the slowest tenth of
@@ -182,23 +182,23 @@ class FollowSets:
         return self._ends(node, self._last, reverse=True)
 
     def _ends(
-        self, node: Expression, known: Mapping[str, Terminals], *, reverse: bool
+        self, node: Expression, ends_of: Mapping[str, Terminals], *, reverse: bool
     ) -> Terminals:
         match node:
             case Nonterminal(name):
-                return known[name]
+                return ends_of[name]
             case Sequence(items):
-                found = 0
+                terminals = 0
                 for item in reversed(items) if reverse else items:
-                    found |= self._ends(item, known, reverse=reverse)
+                    terminals |= self._ends(item, ends_of, reverse=reverse)
                     if not self.nullable(item):
                         break
-                return found
+                return terminals
             case Choice() | Repetition():
-                found = 0
+                terminals = 0
                 for part in node.children:
-                    found |= self._ends(part, known, reverse=reverse)
-                return found
+                    terminals |= self._ends(part, ends_of, reverse=reverse)
+                return terminals
             case leaf:
                 return 1 << self.number(leaf)
 
@@ -239,8 +239,8 @@ class Counts:
 
     def taken(self) -> list[Rule]:
         """The rules added since the last call."""
-        made, self._rules = self._rules, []
-        return made
+        rules, self._rules = self._rules, []
+        return rules
 
     def repeated(self, item: Expression, low: int, high: int | None, rule: str) -> Expression:
         """From ``low`` to ``high`` copies of an item of a rule.
@@ -253,12 +253,12 @@ class Counts:
             return Repetition(item, low, high, span)
         if high == 0:
             return Sequence((), span)
-        one = item if isinstance(item, Nonterminal) else self._rule(item, f"{rule}_item")
-        parts: list[Expression] = [] if low == 0 else [self._times(one, low)]
+        copy = item if isinstance(item, Nonterminal) else self._rule(item, f"{rule}_item")
+        parts: list[Expression] = [] if low == 0 else [self._times(copy, low)]
         if high is None:
-            parts.append(Repetition(one, 0, None, span))
+            parts.append(Repetition(copy, 0, None, span))
         elif high > low:
-            parts.append(self._up_to(one, high - low))
+            parts.append(self._up_to(copy, high - low))
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts), span)
 
     def _rule(self, body: Expression, wanted: str) -> Nonterminal:
@@ -266,32 +266,32 @@ class Counts:
         self._rules.append(Rule(name, body, body.span, body.span))
         return Nonterminal(name, body.span)
 
-    def _times(self, one: Nonterminal, count: int) -> Expression:
+    def _times(self, copy: Nonterminal, count: int) -> Expression:
         """Exactly ``count`` copies."""
         if count <= _MAX_COPIES:
-            return one if count == 1 else _row([one] * count, one.span)
-        key = (one.name, "times", count)
+            return copy if count == 1 else _row([copy] * count, copy.span)
+        key = (copy.name, "times", count)
         if key not in self._known:
-            half = self._times(one, count // 2)
-            rest = [one] if count % 2 else []
+            half = self._times(copy, count // 2)
+            rest = [copy] if count % 2 else []
             self._known[key] = self._rule(
-                _row([half, half, *rest], one.span), f"{one.name}_times_{count}"
+                _row([half, half, *rest], copy.span), f"{copy.name}_times_{count}"
             )
         return self._known[key]
 
-    def _up_to(self, one: Nonterminal, count: int) -> Expression:
+    def _up_to(self, copy: Nonterminal, count: int) -> Expression:
         """At most ``count`` copies: after each copy the rest, or nothing.
 
         Unambiguous, unlike ``x? x? x?``.
         """
         first = (count - 1) % _MAX_COPIES + 1
-        node: Expression = Repetition(one, 0, first, one.span)
-        for made in range(first + _MAX_COPIES, count + 1, _MAX_COPIES):
-            key = (one.name, "up to", made)
+        node: Expression = Repetition(copy, 0, first, copy.span)
+        for covered in range(first + _MAX_COPIES, count + 1, _MAX_COPIES):
+            key = (copy.name, "up to", covered)
             if key not in self._known:
                 for _ in range(_MAX_COPIES):
-                    node = Repetition(_row([one, node], one.span), 0, 1, one.span)
-                self._known[key] = self._rule(node, f"{one.name}_up_to_{made}")
+                    node = Repetition(_row([copy, node], copy.span), 0, 1, copy.span)
+                self._known[key] = self._rule(node, f"{copy.name}_up_to_{covered}")
             node = self._known[key]
         return node
 
@@ -356,15 +356,15 @@ def prepare_rules(grammar: Grammar, features: NotationFeatures) -> Prepared:
     cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
     rules = {name: cfg.rules[name] for name in cfg.written if name in cfg.rules}
     preparation = _Preparation(grammar, features, rules, cfg.written)
-    made = preparation.run(comments_of(grammar.tree, grammar.notation))
+    prepared = preparation.run(comments_of(grammar.tree, grammar.notation))
     error = preparation.split_error()
     if error is None:
-        return made
+        return prepared
     if isinstance(grammar.machine, Network):
         raise error
     # terminals share characters: write the rules of the whole automaton
-    one = Automaton(grammar.machine, grammar.start, Span(0, len(grammar.source.text)))
-    return _Preparation(grammar, features, {grammar.start: one}, {}).run({})
+    automaton = Automaton(grammar.machine, grammar.start, Span(0, len(grammar.source.text)))
+    return _Preparation(grammar, features, {grammar.start: automaton}, {}).run({})
 
 
 class _Preparation:
@@ -434,17 +434,17 @@ class _Preparation:
         if isinstance(leaf, Literal):
             self._leaves.regex(leaf)  # raises unless it is valid UTF-8
             return leaf
-        own = self._features.own(self._grammar, leaf)
-        if own is not None:
-            return self._renamed(own) if isinstance(own, Except) else own
+        written = self._features.own(self._grammar, leaf)
+        if written is not None:
+            return self._renamed(written) if isinstance(written, Except) else written
         regex = self._leaves.regex(leaf)
         if regex is not None:
             return self._regex(regex, leaf.span)
         if isinstance(leaf, Automaton):
             if id(leaf.machine) not in self._of_strings:
                 self._of_strings[id(leaf.machine)] = self._string(leaf)
-            if (made := self._of_strings[id(leaf.machine)]) is not None:
-                return made
+            if (string := self._of_strings[id(leaf.machine)]) is not None:
+                return string
         folded = self._leaves.folded(leaf)
         if cuts_characters(folded):
             self._cutting[id(leaf)] = folded

@@ -422,7 +422,7 @@ EXPORTS: dict[str, Export] = {
 
 def named_by_suffix(name: str) -> str | None:
     """The first export format whose suffix a file name has."""
-    return next((word for word, one in EXPORTS.items() if name.endswith(one.suffix)), None)
+    return next((word for word, export in EXPORTS.items() if name.endswith(export.suffix)), None)
 
 
 @checked
@@ -446,8 +446,8 @@ def export(grammar: Grammar, notation: str, **options: object) -> str:
             cannot express; LimitError.
     """
     if notation not in EXPORTS:
-        known = ", ".join(EXPORTS)
-        hint, _ = suggestion(notation, EXPORTS, f"choose one of {known}")
+        names = ", ".join(EXPORTS)
+        hint, _ = suggestion(notation, EXPORTS, f"choose one of {names}")
         raise ArgumentValueError(f"there is no notation {notation!r} to write", hint)
     with time_budget(grammar.limits.seconds):
         notes = "".join(f"# {note}\n" for note in export_notes(grammar, notation))

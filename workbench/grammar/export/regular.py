@@ -85,14 +85,14 @@ class RuleRegexes:
         if name not in self._made:
             self._clock.check()
             component = self._component.get(name)
-            made = (
+            regex = (
                 self._of(self._rules[name])
                 if component is None
                 else self._of_component(name, component)
             )
-            if len(pattern(made)) > self._most:
+            if len(pattern(regex)) > self._most:
                 raise TooLongError
-            self._made[name] = made
+            self._made[name] = regex
         return self._made[name]
 
     def _of(self, node: Expression) -> Regex:
@@ -187,8 +187,8 @@ def write_regex(
     """
     text = grammar.source.text
     labels = dialect is Dialect.PYTHON  # the dialect of regexes in this library
-    own = grammar.regex
-    if own is not None and labels and (_python_reads(text) or any(labels_in(own))):
+    own_regex = grammar.regex
+    if own_regex is not None and labels and (_python_reads(text) or any(labels_in(own_regex))):
         return text
     regex = _of_tree(grammar, longest, labels)
     if regex is None and not grammar.is_regular:
@@ -218,13 +218,13 @@ def _of_tree(grammar: Grammar, longest: int, labels: bool) -> Regex | None:
     leaves = Leaves("a regex", grammar.source, cfg.written, work, labels)
 
     def leaf(node: Leaf) -> Regex:
-        if (made := leaves.regex(node)) is not None:
-            return made
+        if (regex := leaves.regex(node)) is not None:
+            return regex
         if cuts_characters(leaves.folded(node)):
             raise _SplitCharacterError
-        if (made := leaves.short(node, longest)) is None:
+        if (regex := leaves.short(node, longest)) is None:
             raise TooLongError
-        return made
+        return regex
 
     try:
         return RuleRegexes(cfg.rules, leaf, longest, work.clock()).regex(grammar.start)

@@ -118,12 +118,15 @@ def machine_rules(
     folded: CharacterFsa,
     names: Iterator[str],
     span: Span,
-    one: Callable[[Ranges, Span], Expression] = lambda ranges, span: spelled(one_of(ranges), span),
+    of_character: Callable[[Ranges, Span], Expression] = lambda ranges, span: spelled(
+        one_of(ranges), span
+    ),
 ) -> tuple[tuple[str, Expression], ...]:
     """The texts of a machine as right-linear rules, one per state.
 
-    The first rule is that of the initial state. ``names`` yields the rule names; ``one`` returns
-    the expression for one character of a set. A state with one edge in and one edge out is inlined.
+    The first rule is that of the initial state. ``names`` yields the rule names,
+    ``of_character`` the expression for one character of a set. A state with one edge in and one
+    edge out is inlined.
     The result is empty if the machine accepts no text.
 
     Cost: linear in the edges over characters.
@@ -136,7 +139,7 @@ def machine_rules(
             entries[target] = entries.get(target, 0) + 1
     if folded.initial not in edges and folded.initial not in folded.finals:
         return ()
-    rules = _Rules(folded, edges, entries, names, lambda ranges: one(ranges, span), span)
+    rules = _Rules(folded, edges, entries, names, lambda ranges: of_character(ranges, span), span)
     return tuple((rules.name(state), rules.body(state)) for state in rules.called())
 
 
@@ -149,11 +152,11 @@ class _Rules:
         edges: dict[State, list[tuple[Ranges, State]]],
         entries: dict[State, int],
         names: Iterator[str],
-        one: Callable[[Ranges], Expression],
+        of_character: Callable[[Ranges], Expression],
         span: Span,
     ) -> None:
         self._span = span
-        self._one = one
+        self._one = of_character
         self._finals = folded.finals
         self._edges = edges
         self._entries = entries
@@ -234,14 +237,14 @@ class Leaves:
             return text(self._decoded(leaf))
         if not isinstance(leaf, Pattern):
             return None
-        made = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
+        regex = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
         label = next(labels_in(leaf.regex), None)
-        if label is not None and (made is None or not self.labels):
+        if label is not None and (regex is None or not self.labels):
             what = f"the label {label[0].name}, which represents one token"
             if self.labels:
                 what += ", in addition to parts that only a machine can express"
             raise self.refused(what, leaf.span, "write a regex of the texts you mean")
-        return made
+        return regex
 
     def folded(self, leaf: Leaf) -> CharacterFsa:
         """The automaton of a terminal over characters; other bytes are in ``raw``."""

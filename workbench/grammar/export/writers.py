@@ -35,7 +35,7 @@ from workbench.syntax.regex.reader import Dialect
 from workbench.syntax.regex.tree import Alternate, Characters, Concat, Regex, Repeat
 
 
-def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:
+def print_rules(prepared: Prepared, printer: TreePrinter, comment: tuple[str, str]) -> str:
     """The text of all rules; ``comment`` has the delimiters around each comment line.
 
     A closing delimiter inside a line is written with a space.
@@ -43,9 +43,9 @@ def print_rules(made: Prepared, printer: TreePrinter, comment: tuple[str, str]) 
     before, after = comment
     closing = after.strip()
     pieces: list[str] = []
-    for rule in made.rules:
+    for rule in prepared.rules:
         check_time_budget()
-        lines = made.comments.get(rule.name, ())
+        lines = prepared.comments.get(rule.name, ())
         if lines and pieces:
             pieces.append("\n")
         if closing:
@@ -202,25 +202,25 @@ def rewritten_lark(grammar: Grammar, start: str = "start") -> str:
         title="Lark", alphabet=LARK, start=start, own=lambda *_: None,
         regexes=True, dialect=None, counts=True,
     )  # fmt: skip
-    made = prepare_rules(grammar, features)
-    bodies = {rule.name: _without_empty_terminals(rule.body) for rule in made.rules}
+    prepared = prepare_rules(grammar, features)
+    bodies = {rule.name: _without_empty_terminals(rule.body) for rule in prepared.rules}
     try:
         lexers = Lexers(replace(grammar.limits, seconds=grammar.limits.seconds / 2).begun())
         while bad := lexers.misread(bodies, start):
             bodies = {name: _split(body, bad.__contains__) for name, body in bodies.items()}
     except LimitError:  # not decided in half of the time: write out every terminal
         bodies = {name: _by_letters(body) for name, body in bodies.items()}
-    rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in made.rules]
+    rules = [Rule(r.name, bodies[r.name], r.name_span, r.span) for r in prepared.rules]
     few = Expansions(Names.of(LARK, start, bodies, start)).of(tuple(rules))
-    return print_rules(Prepared(few, made.comments), _LarkPrinter(), ("// ", ""))
+    return print_rules(Prepared(few, prepared.comments), _LarkPrinter(), ("// ", ""))
 
 
 def _by_letters(node: Expression) -> Expression:
     """The expression with every terminal written out in terminals of one character."""
-    made = _split(node, lambda _: True)
-    while made != node:
-        node, made = made, _split(made, lambda _: True)
-    return made
+    split = _split(node, lambda _: True)
+    while split != node:
+        node, split = split, _split(split, lambda _: True)
+    return split
 
 
 def _split(node: Expression, which: Callable[[int], bool]) -> Expression:
@@ -284,17 +284,19 @@ def _without_empty(node: Expression) -> Expression | None:
         case Literal(b""):
             return None
         case Sequence(items, span):
-            kept = [made for item in items if (made := _without_empty(item)) is not None]
+            kept = [reduced for item in items if (reduced := _without_empty(item)) is not None]
             return _sequence(kept, span)
         case Choice(options, span):
-            kept = [made for option in options if (made := _without_empty(option)) is not None]
+            kept = [
+                reduced for option in options if (reduced := _without_empty(option)) is not None
+            ]
             if not kept:
                 return None
             rest = kept[0] if len(kept) == 1 else Choice(tuple(kept), span)
             return rest if len(kept) == len(options) else Repetition(rest, 0, 1, span)
         case Repetition(item, low, high, span):
-            made = _without_empty(item)
-            return None if made is None or high == 0 else Repetition(made, low, high, span)
+            reduced = _without_empty(item)
+            return None if reduced is None or high == 0 else Repetition(reduced, low, high, span)
         case Pattern(regex, _, _, span):
             return _nonempty(regex, span)
         case _:
@@ -305,8 +307,8 @@ def _nonempty(regex: Regex, span: Span) -> Expression | None:
     """A regex as non-empty terminals, split if Python's ``re`` might not match it all."""
     positions = PositionAutomaton(regex)
     if isinstance(regex, Characters) or (positions.reads_something and positions.is_deterministic):
-        made = spelled(regex, span)
-        return made if isinstance(made, Literal) else terminal(regex, span)
+        expression = spelled(regex, span)
+        return expression if isinstance(expression, Literal) else terminal(regex, span)
     if (
         isinstance(regex, Repeat)
         and regex.low == 0
@@ -321,12 +323,14 @@ def _split_regex(regex: Regex, span: Span) -> Expression | None:
     """A regex as an expression of its parts; None if it matches only the empty text."""
     match regex:
         case Concat(parts):
-            return _sequence([made for part in parts if (made := _nonempty(part, span))], span)
+            return _sequence(
+                [expression for part in parts if (expression := _nonempty(part, span))], span
+            )
         case Alternate(options):
             return _without_empty(Choice(tuple(_part(option, span) for option in options), span))
         case Repeat(part, low, high):
-            made = _nonempty(part, span)
-            return None if made is None else Repetition(made, low, high, span)
+            expression = _nonempty(part, span)
+            return None if expression is None else Repetition(expression, low, high, span)
         case _:
             return spelled(regex, span)
 
@@ -339,12 +343,12 @@ def _sequence(items: list[Expression], span: Span) -> Expression | None:
     """A sequence of items, with nested sequences flattened and adjacent strings joined."""
     flat: list[Expression] = []
     for item in items:
-        for one in item.items if isinstance(item, Sequence) else (item,):
+        for part in item.items if isinstance(item, Sequence) else (item,):
             last = flat[-1] if flat else None
-            if isinstance(one, Literal) and isinstance(last, Literal) and one.span == last.span:
-                flat[-1] = Literal(last.value + one.value, span)
+            if isinstance(part, Literal) and isinstance(last, Literal) and part.span == last.span:
+                flat[-1] = Literal(last.value + part.value, span)
             else:
-                flat.append(one)
+                flat.append(part)
     if not flat:
         return None
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat), span)

@@ -61,14 +61,14 @@ class _Interned:
 
     def __new__(cls, make: Maker, *given: Hashable) -> Any:  # noqa: ANN401  # its own class
         key = (cls, make, given)
-        known = _SYMBOLS.get(key)
-        if known is None:
+        cached = _SYMBOLS.get(key)
+        if cached is None:
             if len(_SYMBOLS) >= _MAX_INTERNED:
                 _SYMBOLS.clear()
-            made = super().__new__(cls)
-            made.make, made.given = make, given
-            known = _SYMBOLS.setdefault(key, made)
-        return known
+            symbol = super().__new__(cls)
+            symbol.make, symbol.given = make, given
+            cached = _SYMBOLS.setdefault(key, symbol)
+        return cached
 
     def __repr__(self) -> str:
         return f"{self.make.__name__}(…)"
@@ -143,8 +143,8 @@ class Reads(_Interned):
     __slots__ = ()
 
     def __new__(cls, allowed: frozenset[int], then: Then | None = None) -> Reads:
-        found: Reads = super().__new__(cls, frozenset, allowed, then)
-        return found
+        symbol: Reads = super().__new__(cls, frozenset, allowed, then)
+        return symbol
 
     @property
     def allowed(self) -> frozenset[int]:
@@ -175,8 +175,8 @@ class NewName(_Interned):
         others: frozenset[int] = WORD,
         read: str = "",
     ) -> NewName:
-        found: NewName = super().__new__(cls, frozenset, refused, then, first, others, read)
-        return found
+        symbol: NewName = super().__new__(cls, frozenset, refused, then, first, others, read)
+        return symbol
 
     @property
     def refused(self) -> frozenset[str]:
@@ -254,12 +254,12 @@ def _push(symbols: Symbols, below: Stack | None) -> Stack | None:
         if symbol == b"":
             continue
         key = symbol, id(below)  # the table keeps the stack below alive, so its id is not reused
-        found = _STACKS.get(key)
-        if found is None:
+        pushed = _STACKS.get(key)
+        if pushed is None:
             if len(_STACKS) >= _MAX_INTERNED:
                 _STACKS.clear()
-            found = _STACKS.setdefault(key, Stack(symbol, below))
-        below = found
+            pushed = _STACKS.setdefault(key, Stack(symbol, below))
+        below = pushed
     return below
 
 
@@ -292,8 +292,8 @@ class AttributeRules:
             return self._cache[key]
         if len(self._cache) >= _MAX_STEPS:
             self._cache.clear()
-        found = self._cache[key] = self._expanded(self._after(state, byte)) or None
-        return found
+        after = self._cache[key] = self._expanded(self._after(state, byte)) or None
+        return after
 
     def read(self, data: bytes) -> tuple[Position, int]:
         """The position after the longest prefix of a text that can be read, and its length."""
@@ -362,7 +362,7 @@ class AttributeRules:
         self, stacks: Iterable[Stack | None], begun: list[Rule] | None = None
     ) -> Position:
         """The stacks after all rules on top have been replaced by their alternatives."""
-        found: set[Stack | None] = set()
+        results: set[Stack | None] = set()
         seen: set[Stack | None] = set()
         queue = list(stacks)
         while queue:
@@ -372,12 +372,12 @@ class AttributeRules:
             seen.add(stack)
             self.limits.check("configurations", len(seen))
             if stack is None or not isinstance(stack.top, Rule):
-                found.add(stack)
+                results.add(stack)
                 continue
             if begun is not None:
                 begun.append(stack.top)
             queue.extend(_push(symbols, stack.below) for symbols in stack.top.alternatives)
-        return frozenset(found)
+        return frozenset(results)
 
     def _after(self, state: Position, byte: int) -> Iterator[Stack | None]:
         """The stacks after a byte, their rules not yet expanded."""
@@ -399,27 +399,27 @@ class AttributeRules:
 
 def _rests(text: bytes, begun: bytes, letters: frozenset[int]) -> Iterator[bytes]:
     """The rests of all names in a text that begin with ``begun``, and of their prefixes."""
-    for at in range(len(begun), len(text) + 1):
-        if text.endswith(begun, 0, at):
-            end = at
+    for index in range(len(begun), len(text) + 1):
+        if text.endswith(begun, 0, index):
+            end = index
             yield b""
             while end < len(text) and text[end] in letters:
                 end += 1
-                yield text[at:end]
+                yield text[index:end]
 
 
 def _ending(stack: Stack) -> bytes:
     """A text that completes a stack; each stack keeps its own."""
     above: list[Stack] = []
-    at: Stack | None = stack
-    while at is not None and at.ending is None:
-        above.append(at)
-        at = at.below
-    ending = b"" if at is None else at.ending or b""
-    for one in reversed(above):
-        top = one.top
+    current: Stack | None = stack
+    while current is not None and current.ending is None:
+        above.append(current)
+        current = current.below
+    ending = b"" if current is None else current.ending or b""
+    for upper in reversed(above):
+        top = upper.top
         ending = (top.shortest if isinstance(top, Rule | NewName) else _text_of((top,))) + ending
-        one.ending = ending
+        upper.ending = ending
     return ending
 
 

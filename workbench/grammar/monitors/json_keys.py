@@ -66,14 +66,14 @@ class KeyMonitor:
 
     def step(self, state: Keys, byte: int) -> Keys | None:
         """The state after a byte; None after the quote that ends a repeated key."""
-        levels, place, begun = state
-        if place is Place.IN_STRING:
+        levels, reading, begun = state
+        if reading is Place.IN_STRING:
             return _in_string(state, byte)
-        if place is not Place.IN_KEY:
+        if reading is not Place.IN_KEY:
             return _outside(state, byte) if byte in _STRUCTURE else state
         if byte == ord('"') and not _is_open(begun):
             return _after_key(state)
-        return Keys(levels, place, begun + bytes((byte,)))
+        return Keys(levels, reading, begun + bytes((byte,)))
 
     def is_final(self, state: Keys) -> bool:
         """Whether nothing is open."""
@@ -93,33 +93,33 @@ class KeyMonitor:
 
     def clashes(self, state: Keys, end: bytes) -> Collection[bytes] | None:
         """Implements ``ReadsNames``: what makes a key known before or written in ``end``."""
-        found = _END_OF_KEY.match(end)
-        if found is None or (b"\\" in state.begun and found[1].startswith(b"\\")):
+        match = _END_OF_KEY.match(end)
+        if match is None or (b"\\" in state.begun and match[1].startswith(b"\\")):
             return None
-        names, at, level = set(state.levels[-1] or ()), Keys(state.levels), len(state.levels)
-        for byte in end[found.end() :]:
-            after = self.step(at, byte)
+        names, current, level = set(state.levels[-1] or ()), Keys(state.levels), len(state.levels)
+        for byte in end[match.end() :]:
+            after = self.step(current, byte)
             if after is None:
                 return None
-            if at.place is Place.IN_KEY and after.place is Place.OUTSIDE:
-                names.update({_name(at.begun)} if len(after.levels) == level else ())
+            if current.place is Place.IN_KEY and after.place is Place.OUTSIDE:
+                names.update({_name(current.begun)} if len(after.levels) == level else ())
             if len(after.levels) < level:  # the end of the object
                 level = 0
-            at = after
-        if not self.is_final(at):
+            current = after
+        if not self.is_final(current):
             return None
-        begin, rest = _name(state.begun), _name(found[1])
+        begin, rest = _name(state.begun), _name(match[1])
         size = len(begin) + len(rest)
         alike = (n for n in names if len(n) >= size and n.startswith(begin) and n.endswith(rest))
         return {name[len(begin) : len(name) - len(rest)] for name in alike}
 
     def _new(self, state: Keys) -> bytes:
         """A number after which the key is not one of those before; empty if it is new already."""
-        known = state.levels[-1] or frozenset()
-        if _name(state.begun) not in known:
+        keys = state.levels[-1] or frozenset()
+        if _name(state.begun) not in keys:
             return b""
-        numbers = (str(number).encode() for number in range(len(known) + 1))
-        return next(one for one in numbers if _name(state.begun + one) not in known)
+        numbers = (str(number).encode() for number in range(len(keys) + 1))
+        return next(suffix for suffix in numbers if _name(state.begun + suffix) not in keys)
 
     def why(self, text: bytes, token: bytes | None) -> str:
         """Why no text continues ``text`` with a token (None: the end); empty if one does."""
@@ -147,10 +147,10 @@ def _in_string(state: Keys, byte: int) -> Keys:
 
 
 def _after_key(state: Keys) -> Keys | None:
-    known, name = state.levels[-1] or frozenset(), _name(state.begun)
-    if name in known:
+    keys, name = state.levels[-1] or frozenset(), _name(state.begun)
+    if name in keys:
         return None
-    return Keys((*state.levels[:-1], known | {name}))
+    return Keys((*state.levels[:-1], keys | {name}))
 
 
 def _outside(state: Keys, byte: int) -> Keys | None:

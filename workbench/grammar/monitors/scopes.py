@@ -278,8 +278,8 @@ class ScopeMonitor(AttributeRules):
             return f"{word} is a keyword, not a name"
         scope = scopes[0]
         assert isinstance(scope, Scope), "the first attribute of these rules"
-        own = sorted(scope.visible - self._library)[:_MAX_LISTED]
-        listed = f"; in scope: {', '.join(own)}" if own else "; no name is in scope"
+        names = sorted(scope.visible - self._library)[:_MAX_LISTED]
+        listed = f"; in scope: {', '.join(names)}" if names else "; no name is in scope"
         begins = data[read] in WORD and read + 1 >= len(data) and word not in scope.visible
         what = f"no declared name begins with {word}" if begins else f"{word} is not declared"
         return what + listed

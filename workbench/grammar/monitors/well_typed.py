@@ -24,6 +24,7 @@ Source: prefix automata and type reachability: Mündler et al. 2025, Type-constr
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, TypeAlias
@@ -122,11 +123,12 @@ def _nearest(kind: Type) -> dict[Type, bytes]:
 def reached(kind: Type) -> Mapping[Type, int]:
     """The types that members and calls lead to, with the fewest steps to each."""
     steps: dict[Type, int] = {kind: 0}
-    queue = [kind]
-    for one in queue:  # the list grows during the loop
-        for other in _nearest(one):
+    queue = deque([kind])
+    while queue:
+        current = queue.popleft()
+        for other in _nearest(current):
             if other not in steps:
-                steps[other] = steps[one] + 1
+                steps[other] = steps[current] + 1
                 queue.append(other)
     return steps
 
@@ -134,7 +136,9 @@ def reached(kind: Type) -> Mapping[Type, int]:
 def _distance(kind: Type, goal: Types, most: int = MAX_STEPS) -> int | None:
     """The fewest steps from a type to one of a goal; None if more than ``most`` are needed."""
     steps = reached(kind)
-    return min((steps[one] for one in goal if steps.get(one, most + 1) <= most), default=None)
+    return min(
+        (steps[target] for target in goal if steps.get(target, most + 1) <= most), default=None
+    )
 
 
 def _leading_to(names: Names, goal: Types) -> Types:
@@ -166,8 +170,8 @@ def _statement(names: Names, then: Then) -> Iterator[Symbols]:
     yield (b"function ", _declared(names.here, Then(_function, names, then)))
 
 
-def _declared(here: frozenset[str], then: Then) -> NewName:
-    return NewName(_KEYWORDS | here, then, _BEGINS, _LETTERS_OF_NAMES)
+def _declared(block: frozenset[str], then: Then) -> NewName:
+    return NewName(_KEYWORDS | block, then, _BEGINS, _LETTERS_OF_NAMES)
 
 
 def _let_type(names: Names, then: Then, name: str) -> Symbols:
@@ -219,9 +223,9 @@ def _function_type(then: Then, given: tuple[tuple[str, Type], ...], result: Type
 def _parameters(given: tuple[tuple[str, Type], ...], arrow: bytes, then: Then) -> Iterator[Symbols]:
     """The rest of a list of parameters and the type of the result."""
     yield (arrow, Rule(_type, Then(_result, given, then)))
-    here = frozenset(name for name, _ in given)
+    names = frozenset(name for name, _ in given)
     comma = b", " if given else b""
-    yield (comma, _declared(here, Then(_parameter_type, given, arrow, then)))
+    yield (comma, _declared(names, Then(_parameter_type, given, arrow, then)))
 
 
 def _result(given: tuple[tuple[str, Type], ...], then: Then, result: Type) -> Symbols:
@@ -306,8 +310,8 @@ def _arrow(result: Type, names: Names) -> Symbols:
 
 
 def _comparison(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
-    left = goal | _NUMBERS if "boolean" in goal else goal
-    yield (Rule(_sum, names, left, Then(_compared, names, goal, then)),)
+    left_goal = goal | _NUMBERS if "boolean" in goal else goal
+    yield (Rule(_sum, names, left_goal, Then(_compared, names, goal, then)),)
 
 
 def _compared(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
@@ -324,8 +328,8 @@ def _after_left(names: Names, goal: Types, then: Then, left: Type) -> Iterator[S
 
 
 def _sum(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
-    left = goal | _TERMS if "string" in goal else goal
-    yield (Rule(_product, names, left, Then(_added, names, goal, then)),)
+    left_goal = goal | _TERMS if "string" in goal else goal
+    yield (Rule(_product, names, left_goal, Then(_added, names, goal, then)),)
 
 
 def _added(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
@@ -474,14 +478,14 @@ def _of_word(begun: list[Rule], word: str, may_go_on: bool) -> str:
     return "a different type is expected here"
 
 
-def _of_operator(begun: list[Rule], at: bytes) -> str:
+def _of_operator(begun: list[Rule], character: bytes) -> str:
     """Why a value cannot be followed so; empty if no value has ended."""
-    found = {rule.make: rule.given for rule in begun}
+    arguments = {rule.make: rule.given for rule in begun}
     for make in (_after_left, _after_term, _after_unit):  # the outermost rule has the goal
-        if make in found:
-            given: tuple[Any, ...] = found[make]
-            return _of_value(given[3], given[1], at.decode("ascii", "replace"))
-    return f"expected {_one_of(found[_unit][1])}" if _unit in found else ""  # type: ignore[arg-type]
+        if make in arguments:
+            given: tuple[Any, ...] = arguments[make]
+            return _of_value(given[3], given[1], character.decode("ascii", "replace"))
+    return f"expected {_one_of(arguments[_unit][1])}" if _unit in arguments else ""  # type: ignore[arg-type]
 
 
 def _one_of(goal: Types) -> str:
@@ -490,16 +494,16 @@ def _one_of(goal: Types) -> str:
 
 
 def _of_use(names: Names, goal: Types, word: str, may_go_on: bool) -> str:
-    known = dict(names.known)
+    types = dict(names.known)
     if word.isdigit():
         return f"a number is not {_one_of(goal)}"
-    if word in known:
-        return f"{word} is {shown(known[word])}, which does not lead to {_one_of(goal)}"
+    if word in types:
+        return f"{word} is {shown(types[word])}, which does not lead to {_one_of(goal)}"
     if word in _KEYWORDS:
         return f"{word} is not {_one_of(goal)}"
     fitting = [name for name, kind in names.known if _distance(kind, goal) is not None]
     listed_names = f"; possible: {', '.join(fitting[-_MAX_LISTED:])}" if fitting else ""
-    begins = any(name.startswith(word) for name in known)
+    begins = any(name.startswith(word) for name in types)
     if may_go_on and not begins:
         return f"no declared name begins with {word}{listed_names}"
     if may_go_on:
@@ -514,14 +518,14 @@ def _of_member(kind: Type, goal: Types, word: str) -> str:
     return f"{shown(kind)} has no member {word}"
 
 
-def _of_value(kind: Type, goal: Types, at: str) -> str:
+def _of_value(kind: Type, goal: Types, character: str) -> str:
     """Why a value of a type cannot be followed by a character, or end before it."""
-    if at == "(":
+    if character == "(":
         return f"{shown(kind)} cannot be called here"
-    if at == ".":
+    if character == ".":
         return f"no member of {shown(kind)} leads to {_one_of(goal)}"
-    if at in "<>":
+    if character in "<>":
         return f"a comparison is boolean, and {_one_of(goal)} is expected"
-    if at in "+-*/":
-        return f"{shown(kind)} has no {at} that leads to {_one_of(goal)}"
+    if character in "+-*/":
+        return f"{shown(kind)} has no {character} that leads to {_one_of(goal)}"
     return f"this is {shown(kind)}, and {_one_of(goal)} is expected"

@@ -25,7 +25,7 @@ first. For the added texts ``\\n`` and ``\\n\\n``::
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -119,23 +119,23 @@ class _Tries:
 
     def outside(self, begun: Iterable[int], byte: int, searches: Sequence[int]) -> _State | None:
         """What has begun after a byte outside the tokens of some searches; None if refused."""
-        found: set[int] = set()
+        nodes: set[int] = set()
         for node in (*begun, *(root for search in searches for root in self.roots[search])):
             if node == _SPACE_FOLLOWS:
                 if byte != ord(" "):
                     return None
                 if self.prefix_needs_more:
-                    found.add(_MORE_FOLLOWS)
+                    nodes.add(_MORE_FOLLOWS)
             after = self.edges[node].get(byte)
             if after is not None:
                 if self.refused[after]:
                     return None
-                found.add(after)
-        return frozenset(found)
+                nodes.add(after)
+        return frozenset(nodes)
 
     def inside(self, begun: Iterable[int], text: bytes) -> _State | None:
         """What continues through the text of an added token; None if an added text is complete."""
-        found = set()
+        nodes = set()
         for begin in begun:
             node: int | None = begin
             for byte in text:
@@ -143,8 +143,8 @@ class _Tries:
                 if node is not None and self.refused[node]:
                     return None
             if node is not None:
-                found.add(node)
-        return frozenset(found)
+                nodes.add(node)
+        return frozenset(nodes)
 
     def node_of(self, entry: AddedToken) -> int:
         """The node at which an added text ends."""
@@ -164,17 +164,17 @@ def added_table(
 
     Raises: VocabularyError if the automaton is too large.
     """
-    made = _AddedAutomaton(entries, tokens, scope)
-    made.build()
-    rows = np.array(made.exceptions, np.int32).reshape(-1, 3)
+    automaton = _AddedAutomaton(entries, tokens, scope)
+    automaton.build()
+    rows = np.array(automaton.exceptions, np.int32).reshape(-1, 3)
     columns = [rows[:, i].copy() for i in range(3)]
     return AddedTable(
-        np.array(made.rows, np.int16),
-        np.array(made.defaults, np.int32),
+        np.array(automaton.rows, np.int16),
+        np.array(automaton.defaults, np.int32),
         rule_table(columns[0], columns[1], columns[2], np.zeros(len(rows), np.int32)),
-        np.array([_MORE_FOLLOWS not in begun for begun in made.waiting], np.bool_),
-        np.array([begun.isdisjoint(_REQUIRE) for begun in made.waiting], np.bool_),
-        _factors(made.tries),
+        np.array([_MORE_FOLLOWS not in begun for begun in automaton.waiting], np.bool_),
+        np.array([begun.isdisjoint(_REQUIRE) for begun in automaton.waiting], np.bool_),
+        _factors(automaton.tries),
     )
 
 
@@ -185,15 +185,16 @@ def _factors(tries: _Tries) -> npt.NDArray[np.int16]:
     """
     roots = {root for search in (_RAW, _NORMALIZED) for root in tries.roots[search]}
     inner = frozenset(n for n, edges in enumerate(tries.edges) if edges and n not in roots)
-    numbers, queue, rows = {inner: 0}, [inner], []
-    for nodes in queue:  # the list grows during the loop
+    numbers, queue, rows = {inner: 0}, deque([inner]), []
+    while queue:
+        nodes = queue.popleft()
         targets: dict[int, set[int]] = defaultdict(set)
         for node in nodes:
             for byte, after in tries.edges[node].items():
                 targets[byte].add(after)
         row = np.full(256, -1, np.int16)
-        for byte, found in targets.items():
-            key = frozenset(found)
+        for byte, targets_of in targets.items():
+            key = frozenset(targets_of)
             if any(tries.refused[node] for node in key):
                 row[byte] = COMPLETE
                 continue
@@ -236,7 +237,8 @@ class _AddedAutomaton:
         plain = np.zeros(256, np.int16)
         for byte in firsts:
             plain[byte] = self._number(self.tries.outside((), byte, both))
-        for begun in self.waiting:  # the list grows during the loop
+        while len(self.rows) < len(self.waiting):
+            begun = self.waiting[len(self.rows)]
             row = plain.copy()
             next_bytes = {byte for node in begun for byte in self.tries.edges[node]}
             if _SPACE_FOLLOWS in begun:
@@ -271,30 +273,30 @@ class _AddedAutomaton:
     def _after(self, begun: _State, index: int) -> _State | None:
         """The state after an added token; None if the tokenizer would not cut it out there."""
         tries, entry, end = self.tries, self.tokens[index], self.ends[index]
-        own = int(entry.normalized)
-        if entry.lstrip and not begun.isdisjoint(tries.blanks[own]):
+        search = int(entry.normalized)
+        if entry.lstrip and not begun.isdisjoint(tries.blanks[search]):
             return None
-        texts = (n for n in begun if 1 < n < tries.first_other and tries.search[n] == own)
+        texts = (n for n in begun if 1 < n < tries.first_other and tries.search[n] == search)
         continued = tries.inside(texts, entry.text)
         if continued is None:
             return None
-        found = set(continued)
-        if own == _NORMALIZED:
+        nodes = set(continued)
+        if search == _NORMALIZED:
             raw: _State | None = frozenset(n for n in begun if n > 1 and tries.search[n] == _RAW)
             for byte in entry.text:
                 raw = None if raw is None else tries.outside(raw, byte, (_RAW,))
             if raw is None:
                 return None
-            found |= raw
+            nodes |= raw
         if tries.edges[end]:
-            found.add(end)
+            nodes.add(end)
         if entry.rstrip:
-            found.add(tries.strips[own])
+            nodes.add(tries.strips[search])
         if self.scope is PrefixScope.AFTER_ALL or (
-            self.scope is PrefixScope.AFTER_RAW and own == _RAW
+            self.scope is PrefixScope.AFTER_RAW and search == _RAW
         ):
-            found.add(_SPACE_FOLLOWS)
-        return frozenset(found)
+            nodes.add(_SPACE_FOLLOWS)
+        return frozenset(nodes)
 
 
 def _too_large() -> VocabularyError:

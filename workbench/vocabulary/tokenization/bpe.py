@@ -85,9 +85,9 @@ def tables_of(vocabulary: Vocabulary, limits: Limits | None = None) -> Tables:
         return read_only(build_tables(rules_of(vocabulary), limits))
 
     def make() -> Arrays:
-        made = build_tables(rules_of(vocabulary), limits)
-        hashed = {f"rules_{name}": array for name, array in made.rules._asdict().items()}
-        return {n: a for n, a in made._asdict().items() if n != "rules"} | hashed
+        tables = build_tables(rules_of(vocabulary), limits)
+        hashed = {f"rules_{name}": array for name, array in tables.rules._asdict().items()}
+        return {n: a for n, a in tables._asdict().items() if n != "rules"} | hashed
 
     key = _key(vocabulary)
     return read_only(
@@ -107,9 +107,9 @@ def build_tables(rules: Rules, limits: Limits | None = None) -> Tables:
     live = np.flatnonzero(splits.left >= 0).astype(np.int32)
     table = rule_table(splits.left[live], splits.right[live], live, splits.rank[live])
     lengths = np.diff(rules.symbols_from)
-    left = forest(splits.left, splits.rank, lengths)
+    left_forest = forest(splits.left, splits.rank, lengths)
     none = np.zeros(0, np.int32), np.zeros(len(splits.rank) + 1, np.int32)
-    tables = Tables(splits.left, splits.right, splits.rank, table, *left, *none)
+    tables = Tables(splits.left, splits.right, splits.rank, table, *left_forest, *none)
     if splits.offending.any():
         exceptions, exceptions_from = pair_exceptions(tables, splits, rules, limits)
         tables = tables._replace(exceptions=exceptions, exceptions_from=exceptions_from)
@@ -151,7 +151,7 @@ def _read(arrays: Arrays, tokens: int) -> Tables:
     rules = RuleTable(keys, _ints(arrays, "rules_results"), _ints(arrays, "rules_ranks"))
     rest = {name: _ints(arrays, name) for name in Tables._fields if name != "rules"}
     tables = Tables(rules=rules, **rest)
-    size, nodes, made = len(keys), len(tables.order), len(tables.children)
+    size, nodes, produced = len(keys), len(tables.order), len(tables.children)
     whole = (
         size & (size - 1) == 0
         and bool((keys == -1).any())
@@ -164,7 +164,7 @@ def _read(arrays: Arrays, tokens: int) -> Tables:
         and _within(np.maximum(tables.exceptions, -1 - tables.exceptions), tokens)
         and _within(tables.before, nodes)
         and _within(tables.after, nodes + 1)
-        and _within(tables.first_child, made + 1)
+        and _within(tables.first_child, produced + 1)
         and _within(tables.exceptions_from, len(tables.exceptions) + 1)
         and nodes == int((tables.rank != NOT_PRODUCED).sum())
     )
@@ -183,9 +183,9 @@ def _within(array: npt.NDArray[np.int32], end: int) -> bool:
 
 def is_monotone(tables: Tables) -> bool:
     """Whether every rule comes after the rules that produce its two sides."""
-    made = tables.left >= 0
+    is_produced = tables.left >= 0
     sides = np.maximum(tables.rank[tables.left], tables.rank[tables.right])
-    return not bool(np.any(made & (tables.rank < sides)))
+    return not bool(np.any(is_produced & (tables.rank < sides)))
 
 
 def strictly_ordered(rules: Callable[[], Rules], tables: Tables) -> Tables:
@@ -205,9 +205,9 @@ def strictly_ordered(rules: Callable[[], Rules], tables: Tables) -> Tables:
     given = rules()
     lifted = _lifted(given, tables)
     for tried in (_by_result(given, lifted), _live(given, tables, lifted)):
-        made = read_only(build_tables(tried))
-        if is_monotone(made) and _encode_alike(tables, made):
-            return made
+        ordered = read_only(build_tables(tried))
+        if is_monotone(ordered) and _encode_alike(tables, ordered):
+            return ordered
     raise VocabularyError(
         "these merge rules have no order that gives the same encodings when each rule is applied"
         " to the whole text",
@@ -225,9 +225,9 @@ def _by_result(rules: Rules, lifted: Ints) -> Rules:
 
 def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
     """The live rules alone, ties ordered by the length of the token they produce."""
-    made = np.flatnonzero(tables.left >= 0)
-    lengths = np.diff(rules.symbols_from)[made]
-    order = made[np.lexsort((made, lengths, lifted[made]))].astype(np.int32)
+    produced = np.flatnonzero(tables.left >= 0)
+    lengths = np.diff(rules.symbols_from)[produced]
+    order = produced[np.lexsort((produced, lengths, lifted[produced]))].astype(np.int32)
     rank = np.arange(len(order), dtype=np.int32)
     sides = tables.left[order], tables.right[order]
     return Rules(*sides, order, rank, rules.symbols, rules.symbols_from)
@@ -235,31 +235,31 @@ def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
 
 def _lifted(rules: Rules, tables: Tables) -> Ints:
     """The ranks of tokens, raised to at least the ranks of their sides."""
-    made = np.flatnonzero(tables.left >= 0)
-    lengths = np.diff(rules.symbols_from)[made]
+    produced = np.flatnonzero(tables.left >= 0)
+    lengths = np.diff(rules.symbols_from)[produced]
     lifted = tables.rank.copy()
-    for token in made[np.argsort(lengths, kind="stable")].tolist():
+    for token in produced[np.argsort(lengths, kind="stable")].tolist():
         sides = lifted[tables.left[token]], lifted[tables.right[token]]
         lifted[token] = max(lifted[token], *sides)
     return lifted
 
 
-def _encode_alike(one: Tables, other: Tables) -> bool:
+def _encode_alike(first: Tables, other: Tables) -> bool:
     """Whether two tables have the same canonical tokens and the same rows."""
-    if not np.array_equal(one.rank == NOT_PRODUCED, other.rank == NOT_PRODUCED):
+    if not np.array_equal(first.rank == NOT_PRODUCED, other.rank == NOT_PRODUCED):
         return False
-    bits = np.empty((2, (len(one.rank) + 31) // 32), np.uint32)
-    return bool(_same_rows(one, other, row_buffer(one), row_buffer(other), bits))
+    bits = np.empty((2, (len(first.rank) + 31) // 32), np.uint32)
+    return bool(_same_rows(first, other, row_buffer(first), row_buffer(other), bits))
 
 
 @njit(_nrt=False)
-def _same_rows(one: Tables, other: Tables, room: Ints, other_room: Ints, bits: Words) -> bool:
+def _same_rows(first: Tables, other: Tables, room: Ints, other_room: Ints, bits: Words) -> bool:
     """Whether both tables forbid the same next tokens after each token."""
-    for token in range(len(one.rank)):
-        if one.before[token] < 0:
+    for token in range(len(first.rank)):
+        if first.before[token] < 0:
             continue
         bits[:] = 0xFFFFFFFF
-        forbid(one, token, room, bits[0])
+        forbid(first, token, room, bits[0])
         forbid(other, token, other_room, bits[1])
         for word in range(bits.shape[1]):
             if bits[0, word] != bits[1, word]:
@@ -305,10 +305,10 @@ class Bpe:
                     kept["_bpe"] = _made(vocabulary, limits and limits.begun())
                 except VocabularyError as error:  # cached: this is called for every tested text
                     kept["_bpe"] = error
-            found = kept["_bpe"]
-        if isinstance(found, VocabularyError):
-            raise VocabularyError(found.message, found.hint)
-        return cast("Bpe", found)
+            cached = kept["_bpe"]
+        if isinstance(cached, VocabularyError):
+            raise VocabularyError(cached.message, cached.hint)
+        return cast("Bpe", cached)
 
     @cached_property
     def alphabet(self) -> Alphabet:
@@ -325,10 +325,10 @@ class Bpe:
     @cached_property
     def canonical(self) -> Bools:
         """Which tokens occur in some encoding, (V,), read-only."""
-        found: Bools = self.tables.rank != NOT_PRODUCED
-        found[[*self.words.values(), *self.vocabulary.added]] = True
-        found.setflags(write=False)
-        return found
+        is_canonical: Bools = self.tables.rank != NOT_PRODUCED
+        is_canonical[[*self.words.values(), *self.vocabulary.added]] = True
+        is_canonical.setflags(write=False)
+        return is_canonical
 
     def pair_ok(self, first: TokenId, second: TokenId) -> bool:
         """Whether two tokens may be adjacent inside one piece of the text, by merges alone.
@@ -352,8 +352,8 @@ class Bpe:
                 "use 'row_mask' instead",
             )
         room = self.row_buffer()
-        found = room[: pair_test.row_intervals(self.tables, token, room)]
-        return pair_test.merged_intervals(found)
+        intervals = room[: pair_test.row_intervals(self.tables, token, room)]
+        return pair_test.merged_intervals(intervals)
 
     def row_mask(self, token: TokenId) -> Words:
         """The tokens that may not follow a token inside a piece, as bits by token id.
@@ -386,9 +386,9 @@ class Bpe:
         Raises: VocabularyError if there is no such order.
         """
         tables = strictly_ordered(lambda: rules_of(self.vocabulary), self.tables)
-        made = np.flatnonzero(tables.rank > SYMBOL)
+        produced = np.flatnonzero(tables.rank > SYMBOL)
         tokens = self.vocabulary.tokens
-        ranked = made[np.argsort(tables.rank[made], kind="stable")]
+        ranked = produced[np.argsort(tables.rank[produced], kind="stable")]
         sides = zip(tables.left[ranked].tolist(), tables.right[ranked].tolist(), strict=True)
         return [(tokens[left] or b"", tokens[right] or b"") for left, right in sides]
 
@@ -444,9 +444,9 @@ class Bpe:
         """What merges make of the text of a word; nothing if one of its symbols has no token."""
         text = self.vocabulary.tokens[token] or b""
         symbols = self.alphabet.read(text.decode() if self.alphabet.characters else text)
-        found = merged(self.tables, symbols, [0, len(symbols)])
+        encoded = merged(self.tables, symbols, [0, len(symbols)])
         try:
-            return [id_ for part in found.tolist() for id_ in self._with_fallback(part)]
+            return [id_ for part in encoded.tolist() for id_ in self._with_fallback(part)]
         except VocabularyError:
             return []
 
@@ -461,10 +461,10 @@ class Bpe:
             read.encode()
         except UnicodeError:
             raise VocabularyError("expected a text in UTF-8") from None
-        found: list[TokenId] = []
+        ids: list[TokenId] = []
         for part in self.added.parts(read):
-            found.extend(self._encoded(part) if isinstance(part, str) else [part.token])
-        return found
+            ids.extend(self._encoded(part) if isinstance(part, str) else [part.token])
+        return ids
 
     def is_proper(self, tokens: Sequence[TokenId]) -> bool:
         """Whether the tokenizer writes these tokens for some text.
@@ -490,8 +490,8 @@ class Bpe:
         cuts = self._cuts(text, len(symbols))
         if self.words:
             symbols, cuts = self._with_words(text, symbols, cuts)
-        found = merged(self.tables, symbols, cuts)
-        return [id_ for token in found.tolist() for id_ in self._with_fallback(token)]
+        encoded = merged(self.tables, symbols, cuts)
+        return [id_ for token in encoded.tolist() for id_ in self._with_fallback(token)]
 
     def _with_words(self, text: str, symbols: Ints, cuts: list[int]) -> tuple[Ints, list[int]]:
         """The symbols and cuts, with every piece that is a word replaced by its token."""
@@ -519,11 +519,11 @@ class Bpe:
             return (token,)
         code = -1 - token
         data = chr(code).encode() if self.alphabet.characters else bytes([code])
-        found = tuple(self._fallback.get(byte, -1) for byte in data)
-        if min(found) < 0:
+        ids = tuple(self._fallback.get(byte, -1) for byte in data)
+        if min(ids) < 0:
             symbol = chr(code) if self.alphabet.characters else data
             raise VocabularyError(f"{self.vocabulary.name} has no token for {symbol!r}")
-        return found
+        return ids
 
     @cached_property
     def _patterns(self) -> tuple[str, ...]:
@@ -551,6 +551,6 @@ def _made(vocabulary: Vocabulary, limits: Limits | None) -> Bpe:
             f" {vocabulary.tokenizer.unpredictable}",
             "choose another vocabulary, or a method that does not need it",
         )
-    made = Bpe(vocabulary, tables_of(vocabulary, limits))
-    check_encoder(vocabulary, made.encode, made.added)
-    return made
+    bpe = Bpe(vocabulary, tables_of(vocabulary, limits))
+    check_encoder(vocabulary, bpe.encode, bpe.added)
+    return bpe

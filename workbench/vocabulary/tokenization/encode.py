@@ -122,17 +122,17 @@ class AddedSearch:
         """
         prefix = self._tokenizer.prefix.decode()
         for again in (True, False):
-            found: list[str] = []
+            pieces: list[str] = []
             needed = True
             for part in self.parts(text):
                 if isinstance(part, str):
                     add = needed and (again or not part.startswith(prefix))
-                    found += [prefix, part] if add else [part]
+                    pieces += [prefix, part] if add else [part]
                     needed = False
                 else:
-                    found.append(part.text.decode())
+                    pieces.append(part.text.decode())
                     needed = part in self.before_prefix
-            yield "".join(found)
+            yield "".join(pieces)
 
 
 #: Splits a text into added tokens and the parts between them.
@@ -178,15 +178,15 @@ def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
         work = symbols.copy()
         pending = np.empty(MAX_SHORT + 1, np.int32)
         return work[: merge_pieces(tables.rules, work, np.asarray(cuts, np.int32), pending)]
-    found = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
-    return np.concatenate(found)
+    encodings = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
+    return np.concatenate(encodings)
 
 
 def _merged(tables: Tables, symbols: Ints) -> Ints:
     work, size = symbols.copy(), len(symbols)
     room = np.empty((3, size), np.int32)
-    left = merge_long(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
-    return work[:left]
+    count = merge_long(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))
+    return work[:count]
 
 
 #: The number of random texts, and their maximum length.

@@ -173,13 +173,13 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
     form = _part(guide, guess, _FORM)
     if node > 0 and marked:
         return -1
-    for place in range(begin, end):
-        byte = guide.text[place]
+    for index in range(begin, end):
+        byte = guide.text[index]
         added = guide.added_bytes[added, byte]
         if added < 0:
             return -1
         if node == 0:
-            mark = marked if place == begin else 0
+            mark = marked if index == begin else 0
         node = guide.characters[node, byte]
         if node <= END:
             k, form = guide.steps[k, mark, END - node], guide.forms[form, END - node]
@@ -198,8 +198,8 @@ def _after_added(guide: GuideTables, guess: int, token: int, marked: int) -> int
     """The guess after an added token, or −1; found in normalised text, it is a part of that."""
     index = guide.kind[token] - ADDED
     before = _part(guide, guess, _ADDED)
-    place = find_rule(guide.added_exceptions, before, index)
-    added = guide.added_after[index] if place < 0 else guide.added_exceptions.results[place]
+    slot = find_rule(guide.added_exceptions, before, index)
+    added = guide.added_after[index] if slot < 0 else guide.added_exceptions.results[slot]
     if not marked or added < 0 or not ends(guide, guess):
         return -1
     form = 0
@@ -215,8 +215,8 @@ def _after_added(guide: GuideTables, guess: int, token: int, marked: int) -> int
 def _form_after(guide: GuideTables, form: int, token: int) -> int:
     """The state of the normal form after the whole characters of a token, or −1."""
     node = 0
-    for place in range(guide.text_from[token], guide.text_from[token + 1]):
-        node = guide.characters[node, guide.text[place]]
+    for index in range(guide.text_from[token], guide.text_from[token + 1]):
+        node = guide.characters[node, guide.text[index]]
         if node <= END:
             form, node = guide.forms[form, END - node], 0
         if form < 0 or node < 0:
@@ -247,8 +247,8 @@ def _word(guide: GuideTables, guess: int, token: int, marked: int) -> int:
         return -1
     if is_word:
         return int(whole)
-    found = find_rule(guide.word_edges, node, token) if node != _OFF else -1
-    return _OFF if found < 0 else int(guide.word_edges.results[found])
+    slot = find_rule(guide.word_edges, node, token) if node != _OFF else -1
+    return _OFF if slot < 0 else int(guide.word_edges.results[slot])
 
 
 @inner
@@ -282,11 +282,11 @@ def _last_nodes(guide: GuideTables, table: Table) -> Ints:
     A token stops at its first negative state.
     """
     begins, ends = guide.text_from[:-1], guide.text_from[1:]
-    found, tokens, at = np.zeros(len(begins), np.int32), np.arange(len(begins)), 0
-    while len(tokens := tokens[(found[tokens] >= 0) & (begins[tokens] + at < ends[tokens])]):
-        found[tokens] = table[found[tokens], guide.text[begins[tokens] + at]]
-        at += 1
-    return found
+    states, tokens, offset = np.zeros(len(begins), np.int32), np.arange(len(begins)), 0
+    while len(tokens := tokens[(states[tokens] >= 0) & (begins[tokens] + offset < ends[tokens])]):
+        states[tokens] = table[states[tokens], guide.text[begins[tokens] + offset]]
+        offset += 1
+    return states
 
 
 #: Tokens that are taken whole although merges do not produce them: the tokens that merges make of
@@ -389,7 +389,7 @@ def guide_of(
         len(accepts), 2, len(characters), len(fallbacks), len(around.bytes), len(forms),
         len(word_ends) + 1,
     )  # fmt: skip
-    made = GuideTables(
+    guide = GuideTables(
         layout=Layout.of(sizes),
         text=packed.text,
         text_from=np.concatenate(([0], np.cumsum(np.maximum(packed.lengths, 0)))).astype(np.int32),
@@ -407,25 +407,25 @@ def guide_of(
         word_edges=edges,
         word_ends=word_ends,
     )
-    for array in (*made.layout, *made.word_edges, *made.added_exceptions, *made):
+    for array in (*guide.layout, *guide.word_edges, *guide.added_exceptions, *guide):
         if isinstance(array, np.ndarray):  # kernels would be compiled again for writable arrays
             array.setflags(write=False)
-    return Guide(made, _separate(made, around), around.is_prefix)
+    return Guide(guide, _separate(guide, around), around.is_prefix)
 
 
 def _separate(guide: GuideTables, added: AddedTable) -> Bools:
     """The tokens to which the normal form's state, begun added texts and words do not matter."""
     # no added text that has begun before the token continues through it
-    found: Bools = _last_nodes(guide, added.factors) == -1
+    is_separate: Bools = _last_nodes(guide, added.factors) == -1
     if len(guide.forms) > 1:
         alike = (guide.forms == guide.forms[0]).all(axis=0)
         classes = END - _last_nodes(guide, guide.characters)  # of the first character, if whole
-        found &= (classes >= 0) & alike[np.maximum(classes, 0)]
+        is_separate &= (classes >= 0) & alike[np.maximum(classes, 0)]
     inner_edges = guide.word_edges.keys[(guide.word_edges.keys >> 32) > _ROOT]
-    found[inner_edges & 0xFFFFFFFF] = False
+    is_separate[inner_edges & 0xFFFFFFFF] = False
     exceptions = added.exceptions.keys[added.exceptions.keys >= 0] & 0xFFFFFFFF
-    found[np.isin(guide.kind, ADDED + exceptions)] = False
-    return found
+    is_separate[np.isin(guide.kind, ADDED + exceptions)] = False
+    return is_separate
 
 
 def _character_tables(pretokens: Pretokens | None, form: str) -> tuple[Table, Table, Bools, Table]:
@@ -440,8 +440,8 @@ def _character_tables(pretokens: Pretokens | None, form: str) -> tuple[Table, Ta
     normal = normal_form(form)
     both = of.astype(np.int32) * normal.steps.shape[1] + normal.of
     both[of == NONE] = -1
-    found, joint = np.unique(both, return_inverse=True)
-    kinds, forms_of = np.divmod(found[1:], normal.steps.shape[1])  # the first is −1: surrogates
+    pairs, joint = np.unique(both, return_inverse=True)
+    kinds, forms_of = np.divmod(pairs[1:], normal.steps.shape[1])  # the first is −1: surrogates
     table = utf8_table((joint - 1).astype(np.uint16), _NO_CLASS)
     return table, _columns(steps, kinds), accepts, _columns(normal.steps, forms_of)
 

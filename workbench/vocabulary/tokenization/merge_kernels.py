@@ -92,12 +92,12 @@ def find_rule(rules: RuleTable, left: int, right: int) -> int:
     keys = rules.keys
     last = len(keys) - 1
     key = (int64(left) << 32) | int64(right)
-    place = ((key * HASH_FACTOR) >> 24) & last
-    while keys[place] != key:
-        if keys[place] == -1:
+    slot = ((key * HASH_FACTOR) >> 24) & last
+    while keys[slot] != key:
+        if keys[slot] == -1:
             return -1
-        place = (place + 1) & last
-    return int(place)
+        slot = (slot + 1) & last
+    return int(slot)
 
 
 @wrapping
@@ -107,12 +107,12 @@ def _fill(rules: RuleTable, left: Ints, right: Ints, results: Ints, ranks: Ints)
     last = len(rules.keys) - 1
     for rule in range(len(left)):
         key = (int64(left[rule]) << 32) | int64(right[rule])
-        place = ((key * HASH_FACTOR) >> 24) & last
-        while rules.keys[place] != -1 and rules.keys[place] != key:
-            place = (place + 1) & last
-        rules.keys[place] = key
-        rules.results[place] = results[rule]
-        rules.ranks[place] = ranks[rule]
+        slot = ((key * HASH_FACTOR) >> 24) & last
+        while rules.keys[slot] != -1 and rules.keys[slot] != key:
+            slot = (slot + 1) & last
+        rules.keys[slot] = key
+        rules.results[slot] = results[rule]
+        rules.ranks[slot] = ranks[rule]
 
 
 def rule_table(left: Ints, right: Ints, results: Ints, ranks: Ints) -> RuleTable:
@@ -139,8 +139,8 @@ def merge_short(rules: RuleTable, work: Ints, pending: Ints, size: int, least: i
     Cost:  quadratic in the size; for words.
     """
     for i in range(size - 1):
-        place = find_rule(rules, work[i], work[i + 1])
-        pending[i] = NEVER if place < 0 else rules.ranks[place]
+        slot = find_rule(rules, work[i], work[i + 1])
+        pending[i] = NEVER if slot < 0 else rules.ranks[slot]
     while size > least:
         best = 0
         for i in range(1, size - 1):
@@ -148,32 +148,32 @@ def merge_short(rules: RuleTable, work: Ints, pending: Ints, size: int, least: i
                 best = i
         if pending[best] == NEVER:
             break
-        place = find_rule(rules, work[best], work[best + 1])
-        work[best] = rules.results[place]
+        slot = find_rule(rules, work[best], work[best + 1])
+        work[best] = rules.results[slot]
         for i in range(best + 1, size - 1):
             work[i] = work[i + 1]
             pending[i] = pending[i + 1]
         size -= 1
         if best > 0:
-            place = find_rule(rules, work[best - 1], work[best])
-            pending[best - 1] = NEVER if place < 0 else rules.ranks[place]
+            slot = find_rule(rules, work[best - 1], work[best])
+            pending[best - 1] = NEVER if slot < 0 else rules.ranks[slot]
         if best < size - 1:
-            place = find_rule(rules, work[best], work[best + 1])
-            pending[best] = NEVER if place < 0 else rules.ranks[place]
+            slot = find_rule(rules, work[best], work[best + 1])
+            pending[best] = NEVER if slot < 0 else rules.ranks[slot]
     return size
 
 
 @inner
 def heap_push(heap: Numbers, size: int, entry: int) -> int:
     """Add an entry to a heap of ``size`` entries; return the new size."""
-    place = size
-    while place > 0:
-        above = (place - 1) >> 1
+    position = size
+    while position > 0:
+        above = (position - 1) >> 1
         if heap[above] <= entry:
             break
-        heap[place] = heap[above]
-        place = above
-    heap[place] = entry
+        heap[position] = heap[above]
+        position = above
+    heap[position] = entry
     return size + 1
 
 
@@ -181,30 +181,30 @@ def heap_push(heap: Numbers, size: int, entry: int) -> int:
 def heap_pop(heap: Numbers, size: int) -> int:
     """Remove the first entry, ``heap[0]``, from a heap of ``size`` entries; return the new size."""
     size -= 1
-    entry, place = heap[size], 0
+    entry, position = heap[size], 0
     while True:
-        below = 2 * place + 1
+        below = 2 * position + 1
         if below >= size:
             break
         if below + 1 < size and heap[below + 1] < heap[below]:
             below += 1
         if heap[below] >= entry:
             break
-        heap[place] = heap[below]
-        place = below
-    heap[place] = entry
+        heap[position] = heap[below]
+        position = below
+    heap[position] = entry
     return size
 
 
 @inner
-def _update_rank(rules: RuleTable, work: Ints, pending: Ints, after: Ints, at: int) -> int:
-    """Look up the pair that begins at index ``at``; store and return its rank."""
-    place = -1
-    if at >= 0 and after[at] < len(work):
-        place = find_rule(rules, work[at], work[after[at]])
-    rank = NEVER if place < 0 else rules.ranks[place]
-    if at >= 0:
-        pending[at] = rank
+def _update_rank(rules: RuleTable, work: Ints, pending: Ints, after: Ints, index: int) -> int:
+    """Look up the pair that begins at index ``index``; store and return its rank."""
+    slot = -1
+    if index >= 0 and after[index] < len(work):
+        slot = find_rule(rules, work[index], work[after[index]])
+    rank = NEVER if slot < 0 else rules.ranks[slot]
+    if index >= 0:
+        pending[index] = rank
     return int(rank)
 
 
@@ -228,35 +228,35 @@ def merge_long(
         if rank != NEVER:
             entries = heap_push(heap, entries, (rank << 32) | i)
     while entries:
-        at, rank = heap[0] & 0xFFFFFFFF, heap[0] >> 32
+        index, rank = heap[0] & 0xFFFFFFFF, heap[0] >> 32
         entries = heap_pop(heap, entries)
-        if pending[at] != rank:  # an outdated entry: the pair has changed or was merged
+        if pending[index] != rank:  # an outdated entry: the pair has changed or was merged
             continue
-        gone = after[at]
-        work[at] = rules.results[find_rule(rules, work[at], work[gone])]
+        gone = after[index]
+        work[index] = rules.results[find_rule(rules, work[index], work[gone])]
         pending[gone] = NEVER
-        after[at] = after[gone]
-        if after[at] < total:
-            before[after[at]] = at
-        for other in (int64(before[at]), int64(at)):
+        after[index] = after[gone]
+        if after[index] < total:
+            before[after[index]] = index
+        for other in (int64(before[index]), int64(index)):
             rank = _update_rank(rules, work, pending, after, other)
             if rank != NEVER:
                 entries = heap_push(heap, entries, (rank << 32) | other)
-    left, at = 0, 0
-    while at < total:
-        work[left] = work[at]
-        left, at = left + 1, after[at]
-    return left
+    count, index = 0, 0
+    while index < total:
+        work[count] = work[index]
+        count, index = count + 1, after[index]
+    return count
 
 
 @njit(_nrt=False)
 def merge_pieces(rules: RuleTable, work: Ints, cuts: Ints, pending: Ints) -> int:
     """Merge each short piece ``work[cuts[i]:cuts[i + 1]]``; return how many tokens remain."""
-    left = 0
+    count = 0
     for i in range(len(cuts) - 1):
         piece = work[cuts[i] : cuts[i + 1]]
         size = merge_short(rules, piece, pending, len(piece), 1)
         for j in range(size):
-            work[left + j] = piece[j]
-        left += size
-    return left
+            work[count + j] = piece[j]
+        count += size
+    return count

@@ -59,11 +59,13 @@ def forest(parent: Ints, rank: Ints, lengths: Ints) -> Forest:
     """
     tokens = len(parent)
     taking_part, roots = rank != NOT_PRODUCED, parent < 0
-    made = np.flatnonzero(~roots)
-    children = made[np.lexsort((made, rank[made], parent[made]))].astype(np.int32)
+    not_roots = np.flatnonzero(~roots)
+    children = not_roots[np.lexsort((not_roots, rank[not_roots], parent[not_roots]))].astype(
+        np.int32
+    )
     first_child = np.zeros(tokens + 1, np.int32)
-    np.cumsum(np.bincount(parent[made], minlength=tokens), out=first_child[1:])
-    down = made[np.argsort(lengths[made], kind="stable")]
+    np.cumsum(np.bincount(parent[not_roots], minlength=tokens), out=first_child[1:])
+    down = not_roots[np.argsort(lengths[not_roots], kind="stable")]
     levels = np.split(down, np.flatnonzero(np.diff(lengths[down])) + 1)
     sizes = taking_part.astype(np.int32)
     for level in reversed(levels):
@@ -146,11 +148,11 @@ def _split(
             work[i] = symbols[begin + i]
         if merge_short(rules, work, pending, size, 2) > 2:
             continue
-        place = find_rule(rules, work[0], work[1])
-        if place >= 0 and rules.results[place] == token:
+        slot = find_rule(rules, work[0], work[1])
+        if slot >= 0 and rules.results[slot] == token:
             splits.left[token] = work[0]
             splits.right[token] = work[1]
-            splits.rank[token] = rules.ranks[place]
+            splits.rank[token] = rules.ranks[slot]
 
 
 def over_characters(vocabulary: Vocabulary) -> bool:

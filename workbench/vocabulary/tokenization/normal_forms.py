@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -72,8 +72,8 @@ def normal_form(form: str) -> NormalForm:
     from tokenizers import __version__  # it depends on its Unicode tables
 
     def make() -> Arrays:
-        made = _made(normalizer(form))
-        return {"of": made.of, "steps": made.steps}
+        normal = _made(normalizer(form))
+        return {"of": normal.of, "steps": normal.steps}
 
     key = hashlib.sha256(f"{__version__}\0{form}".encode()).hexdigest()
     return cached_arrays("normal_form", key, make, _read)
@@ -101,7 +101,9 @@ def _made(normalize: Callable[[str], str]) -> NormalForm:
     above = _composing_above(kinds.values())
     states: dict[tuple[int, int], int] = {(0, 0): 0}
     rows: list[list[int]] = []
-    for partners, last in (queue := [(0, 0)]):  # the list grows during the loop
+    queue = deque([(0, 0)])
+    while queue:
+        partners, last = queue.popleft()
         row = []
         for kind in numbers:
             combining = kind.combining_class
@@ -110,11 +112,11 @@ def _made(normalize: Callable[[str], str]) -> NormalForm:
             if kind.changes or moves or composes:
                 row.append(-1)
                 continue
-            left = partners & above[combining] if combining else kind.partners
-            if (left, combining) not in states:
-                states[left, combining] = len(states)
-                queue.append((left, combining))
-            row.append(states[left, combining])
+            remaining = partners & above[combining] if combining else kind.partners
+            if (remaining, combining) not in states:
+                states[remaining, combining] = len(states)
+                queue.append((remaining, combining))
+            row.append(states[remaining, combining])
         rows.append(row)
     return NormalForm(of, np.array(rows, np.int16))
 
@@ -143,10 +145,10 @@ def _kinds(normalize: Callable[[str], str]) -> dict[str, _Kind]:
         for pair in _changed(normalize, [first + second for first in starters]):
             partners[pair[0]] |= 1 << index
     bits = {second: 1 << index for index, second in enumerate(composing)}
-    found = {c: _Kind(changes=True) for c in changed}
+    kinds = {c: _Kind(changes=True) for c in changed}
     for c in {*marks, *composing, *partners} - changed:
-        found[c] = _Kind(False, marks.get(c, 0), bits.get(c, 0), partners.get(c, 0))
-    return found
+        kinds[c] = _Kind(False, marks.get(c, 0), bits.get(c, 0), partners.get(c, 0))
+    return kinds
 
 
 def _combining_classes(normalize: Callable[[str], str], characters: list[str]) -> dict[str, int]:
@@ -159,9 +161,9 @@ def _combining_classes(normalize: Callable[[str], str], characters: list[str]) -
     low, high = proposed[0][1], proposed[-1][1]
     smaller = _changed(normalize, [high + c for c in characters])
     larger = _changed(normalize, [c + low for c in characters])
-    found = {pair[1] for pair in smaller} | {pair[0] for pair in larger} | {low, high}
-    samples = {number: mark for number, mark in reversed(proposed) if mark in found}
-    marks = sorted(found)
+    distinct = {pair[1] for pair in smaller} | {pair[0] for pair in larger} | {low, high}
+    samples = {number: mark for number, mark in reversed(proposed) if mark in distinct}
+    marks = sorted(distinct)
     classes = dict.fromkeys(marks, 1)
     for sample in samples.values():
         for pair in _changed(normalize, [mark + sample for mark in marks]):

@@ -78,8 +78,8 @@ def may_follow_by_spines(tables: Tables, first: int, second: int) -> bool:
     """
     left, right, limit = first, second, NEVER
     while True:
-        place = find_rule(tables.rules, left, right)
-        if place >= 0 and tables.rules.ranks[place] < limit:
+        slot = find_rule(tables.rules, left, right)
+        if slot >= 0 and tables.rules.ranks[slot] < limit:
             return False
         left_rank, right_rank = tables.rank[left], tables.rank[right]
         if left_rank == SYMBOL and right_rank == SYMBOL:
@@ -152,11 +152,11 @@ def row_intervals(tables: Tables, token: int, out: Ints) -> int:
         return 1
     while True:
         for i in range(tables.first_child[left], tables.first_child[left + 1]):
-            made = tables.children[i]
-            rank = tables.rank[made]
+            child = tables.children[i]
+            rank = tables.rank[child]
             if rank >= limit:
                 break
-            size = subtree_intervals(tables, tables.right[made], rank, out, size)
+            size = subtree_intervals(tables, tables.right[child], rank, out, size)
         if tables.right[left] < 0:
             return size
         limit = tables.rank[left]
@@ -176,8 +176,8 @@ def forbid(tables: Tables, token: int, room: Ints, bits: Words) -> None:
         tables.exceptions_from[token] : tables.exceptions_from[token + 1]
     ]
     for i in range(size):
-        for place in range(room[i, 0], room[i, 1]):
-            after = tables.order[place]
+        for position in range(room[i, 0], room[i, 1]):
+            after = tables.order[position]
             if len(exceptions) == 0 or not _among(exceptions, after):
                 bits[after >> 5] &= ~(np.uint32(1) << np.uint32(after & 31))
     for exception in exceptions:
@@ -208,9 +208,9 @@ def row_buffer(tables: Tables) -> Ints:
     return np.empty((2 * most, 2), np.int32)
 
 
-def merged_intervals(found: Ints) -> Ints:
+def merged_intervals(intervals: Ints) -> Ints:
     """Intervals sorted, merged where they touch or overlap, without empty ones, (n, 2)."""
-    some = found[found[:, 0] < found[:, 1]]
+    some = intervals[intervals[:, 0] < intervals[:, 1]]
     if len(some) < 2:
         return some.copy()
     some = some[np.argsort(some[:, 0], kind="stable")]
@@ -273,14 +273,14 @@ def pair_exceptions(
         )
     longest = int(np.diff(rules.symbols_from).max(initial=1))
     room, out = np.empty((2, 2 * longest), np.int32), np.empty((_CHUNK, 2), np.int32)
-    found = [out[:0].copy()]
+    parts = [out[:0].copy()]
     for pairs in _pairs_to_encode(unsafe, nodes, suspects):
         begin = 0
         while begin < len(pairs):
             check(_TIME_HINT)
             begin, count = _compare(tables, rules, pairs, begin, _SLICE, room, out)
-            found.append(out[:count].copy())
-    exceptions = np.concatenate(found)
+            parts.append(out[:count].copy())
+    exceptions = np.concatenate(parts)
     second = np.maximum(exceptions[:, 1], -1 - exceptions[:, 1])
     exceptions = exceptions[np.lexsort((second, exceptions[:, 0]))]
     starts = np.zeros(tokens + 1, np.int32)
@@ -330,24 +330,26 @@ def _suspects(splits: Splits, unsafe: Bools, nodes: Bools, check: Check) -> Ints
 
 def _with_on_spine(sides: Ints, token: int) -> Bools:
     """The tokens whose left or right spine (by ``sides``) contains ``token``."""
-    found = np.zeros(len(sides), np.bool_)
-    found[token] = True
+    marked_tokens = np.zeros(len(sides), np.bool_)
+    marked_tokens[token] = True
     grown = True
     while grown:
-        more = found | ((sides >= 0) & found[sides])
-        grown = bool((more != found).any())
-        found = more
-    return found
+        more = marked_tokens | ((sides >= 0) & marked_tokens[sides])
+        grown = bool((more != marked_tokens).any())
+        marked_tokens = more
+    return marked_tokens
 
 
 def _with_derivations(splits: Splits, marked: Bools) -> Bools:
     """The marked tokens, and those with a marked token in their derivation."""
-    made, found, grown = splits.left >= 0, marked, True
+    is_split, marked_tokens, grown = splits.left >= 0, marked, True
     while grown:
-        more = found | (made & (found[splits.left] | found[splits.right]))
-        grown = bool((more != found).any())
-        found = more
-    return found
+        more = marked_tokens | (
+            is_split & (marked_tokens[splits.left] | marked_tokens[splits.right])
+        )
+        grown = bool((more != marked_tokens).any())
+        marked_tokens = more
+    return marked_tokens
 
 
 @inner
@@ -357,8 +359,8 @@ def _crossed(tables: Tables, first: int, second: int) -> bool:
     while left >= 0:
         right, right_above = int64(second), int64(NEVER)
         while right >= 0:
-            place = find_rule(tables.rules, left, right)
-            if place >= 0 and left_above > tables.rules.ranks[place] <= right_above:
+            slot = find_rule(tables.rules, left, right)
+            if slot >= 0 and left_above > tables.rules.ranks[slot] <= right_above:
                 return True
             right_above = tables.rank[right]
             right = tables.left[right]

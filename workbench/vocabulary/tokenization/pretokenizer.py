@@ -79,9 +79,9 @@ def _shared(entries: Table, nodes: dict[bytes, int]) -> Table:
     """The node of each block of 64 entries: one node for equal blocks, ``DEAD`` for dead ones."""
     rows = np.pad(entries, (0, -len(entries) % 64), constant_values=DEAD).reshape(-1, 64)
     dead = np.full(64, DEAD, np.int16).tobytes()
-    found = [row.tobytes() for row in rows]
+    keys = [row.tobytes() for row in rows]
     return np.array(
-        [DEAD if row == dead else nodes.setdefault(row, len(nodes) + 1) for row in found], np.int16
+        [DEAD if row == dead else nodes.setdefault(row, len(nodes) + 1) for row in keys], np.int16
     )
 
 
@@ -115,34 +115,34 @@ def runs(pattern: str) -> list[list[str]]:
     Optional atoms occur once and groups are ignored: these are texts to test, not the texts that
     the pattern matches.
     """
-    found: list[list[str]] = [[]]
+    words: list[list[str]] = [[]]
     for part, atom in _read_atoms(pattern):
         if part == "|":
-            found.append([])
+            words.append([])
         elif atom is not None:
-            found[-1].append(atom)
-        elif found[-1] and (counts := _COUNTS.match(part)):
-            found[-1] += found[-1][-1:] * (min(int(counts[1]), _MAX_REPEATED) - 1)
-    return found
+            words[-1].append(atom)
+        elif words[-1] and (counts := _COUNTS.match(part)):
+            words[-1] += words[-1][-1:] * (min(int(counts[1]), _MAX_REPEATED) - 1)
+    return words
 
 
 def _read_atoms(pattern: str) -> Iterator[tuple[str, str | None]]:
     """The parts of a pattern, each with its atom, or None if it is not an atom."""
     folding = [False]
-    at = 0
-    while at < len(pattern):
-        size, atom = _next(pattern, at, folding)
-        yield pattern[at : at + size], f"(?i:{atom})" if atom and folding[-1] else atom
-        at += size
+    position = 0
+    while position < len(pattern):
+        size, atom = _next(pattern, position, folding)
+        yield pattern[position : position + size], f"(?i:{atom})" if atom and folding[-1] else atom
+        position += size
 
 
-def _next(pattern: str, at: int, folding: list[bool]) -> tuple[int, str | None]:
+def _next(pattern: str, position: int, folding: list[bool]) -> tuple[int, str | None]:
     """The length of the part of the pattern at an index, and its atom, if it is one.
 
     ``folding`` is the stack of open groups: whether each ignores case.
     """
-    first = pattern[at]
-    if first == "(" and (group := _GROUP.match(pattern, at)):
+    first = pattern[position]
+    if first == "(" and (group := _GROUP.match(pattern, position)):
         _open(group, folding)
         return len(group[0]), None
     if first == ")":
@@ -150,15 +150,15 @@ def _next(pattern: str, at: int, folding: list[bool]) -> tuple[int, str | None]:
             folding.pop()
         return 1, None
     if first == "[":
-        text = _bracket(pattern, at)
+        text = _bracket(pattern, position)
         return len(text), text
-    if first == "\\" and (escape := _ESCAPE.match(pattern, at)):
+    if first == "\\" and (escape := _ESCAPE.match(pattern, position)):
         if escape[0][1] in "123456789kKRXX":
             raise VocabularyError(
                 f"the pre-tokenizer's pattern has {escape[0]}, which is not a set of characters"
             )
         return len(escape[0]), _ASSERTIONS.get(escape[0], escape[0])
-    if quantifier := _QUANTIFIER.match(pattern, at):
+    if quantifier := _QUANTIFIER.match(pattern, position):
         return len(quantifier[0]), None
     if first in "|.^$":
         return 1, {"|": None, ".": ".", **_ASSERTIONS}[first]
@@ -180,9 +180,9 @@ def _open(group: re.Match[str], folding: list[bool]) -> None:
         folding.append(folds)
 
 
-def _bracket(pattern: str, at: int) -> str:
+def _bracket(pattern: str, position: int) -> str:
     """A character class, including nested ones."""
-    depth, end = 0, at
+    depth, end = 0, position
     while end < len(pattern):
         if pattern[end] == "\\":
             end += 1
@@ -191,14 +191,14 @@ def _bracket(pattern: str, at: int) -> str:
         elif pattern[end] == "]" and not _is_literal(pattern, end):
             depth -= 1
             if not depth:
-                return pattern[at : end + 1]
+                return pattern[position : end + 1]
         end += 1
     raise VocabularyError("the pre-tokenizer's pattern has a class without ']'")
 
 
-def _is_literal(pattern: str, at: int) -> bool:
+def _is_literal(pattern: str, position: int) -> bool:
     """Whether a closing bracket is the first character of its class and so means itself."""
-    return pattern[at - 1] == "[" or pattern[at - 2 : at] == "[^"
+    return pattern[position - 1] == "[" or pattern[position - 2 : position] == "[^"
 
 
 #: The number of code points, including surrogates.
@@ -257,8 +257,8 @@ def classes(atoms: Sequence[str]) -> Classes:
         signature |= matching.astype(np.int64) << bit
     begins = np.concatenate(([True], np.diff(signature) != 0))
     edges = characters[begins].astype(np.int64)
-    found: dict[int, int] = {}  # classes by their first characters
-    numbers = [found.setdefault(bits, len(found)) for bits in signature[begins].tolist()]
+    numbering: dict[int, int] = {}  # classes by their first characters
+    numbers = [numbering.setdefault(bits, len(numbering)) for bits in signature[begins].tolist()]
     of = np.repeat(np.array(numbers, np.uint8), np.diff(np.append(edges, CODES)))
     of[SURROGATES] = NONE
     return Classes(of)
@@ -276,10 +276,10 @@ def _tested_characters(atoms: Sequence[str]) -> npt.NDArray[np.uint32]:
         return every
     low = every & 0xFFFF
     ends = (low == 0) | (low >= 0xFFFD)
-    found: npt.NDArray[np.uint32] = every[
+    tested: npt.NDArray[np.uint32] = every[
         (every < 0x40000) | ((every >= 0xE0000) & (every < 0xE1000)) | ends
     ]
-    return found
+    return tested
 
 
 #: A character of these planes, or an escape of one.
@@ -377,8 +377,8 @@ def pretokens(*patterns: str) -> Pretokens:
     from tokenizers import __version__  # K depends on its Unicode tables
 
     def make() -> Arrays:
-        made = _made(patterns)
-        return {"of": made.classes.of, "steps": made.steps, "accepts": made.accepts}
+        automaton = _made(patterns)
+        return {"of": automaton.classes.of, "steps": automaton.steps, "accepts": automaton.accepts}
 
     key = hashlib.sha256("\0".join((__version__, *patterns)).encode()).hexdigest()
     return cached_arrays("pretokens", key, make, lambda arrays: _read_patterns(patterns, arrays))
@@ -412,23 +412,23 @@ def _made(patterns: tuple[str, ...]) -> Pretokens:
     words = ["".join(map(kinds.example, run)) for pattern in patterns for run in runs(pattern)]
     split = splitter(*patterns)
     for ahead in (2, 3):
-        made = _explored(patterns, kinds, split, _continuations(kinds, words, ahead))
-        if (wrong := find_mistake(made, kinds, words)) is None:
-            return _with_joined_classes(made)
+        automaton = _explored(patterns, kinds, split, _continuations(kinds, words, ahead))
+        if (wrong := find_mistake(automaton, kinds, words)) is None:
+            return _with_joined_classes(automaton)
     raise VocabularyError(
         f"the pre-tokenizer cuts {wrong!r} in a way a small automaton cannot decide",
         "choose a tokenizer whose pattern decides within three characters",
     )
 
 
-def _with_joined_classes(made: Pretokens) -> Pretokens:
+def _with_joined_classes(automaton: Pretokens) -> Pretokens:
     """The same automaton, with classes merged that have the same steps in all states."""
-    found: dict[bytes, int] = {}
-    columns = [made.steps[:, :, kind].tobytes() for kind in range(made.steps.shape[2])]
-    names = [found.setdefault(column, len(found)) for column in columns]
-    kept = [names.index(name) for name in range(len(found))]
-    steps = np.ascontiguousarray(made.steps[:, :, kept])
-    return Pretokens(made.patterns, made.classes.joined(names), steps, made.accepts)
+    numbering: dict[bytes, int] = {}
+    columns = [automaton.steps[:, :, kind].tobytes() for kind in range(automaton.steps.shape[2])]
+    names = [numbering.setdefault(column, len(numbering)) for column in columns]
+    kept = [names.index(name) for name in range(len(numbering))]
+    steps = np.ascontiguousarray(automaton.steps[:, :, kept])
+    return Pretokens(automaton.patterns, automaton.classes.joined(names), steps, automaton.accepts)
 
 
 def marks_of(split: Splitter, text: str) -> tuple[bool, ...]:
@@ -442,11 +442,11 @@ def _continuations(kinds: Classes, words: Sequence[str], ahead: int) -> list[str
 
     Without the words a piece such as ``<|tool|>`` would never be tested.
     """
-    found = ["".join(s) for n in range(ahead + 1) for s in product(kinds.examples, repeat=n)]
+    short = ["".join(s) for n in range(ahead + 1) for s in product(kinds.examples, repeat=n)]
     ends = {word[i:j] for word in words for i, j in combinations(range(len(word) + 1), 2)}
     if ahead > 2:  # the result may depend on the character after a word
         ends |= {end + after for end in ends for after in kinds.examples}
-    return [*found, *sorted(end for end in ends if len(end) > ahead)]
+    return [*short, *sorted(end for end in ends if len(end) > ahead)]
 
 
 def _explored(
@@ -485,16 +485,16 @@ def _signatures(
 ) -> dict[_Starts, _Signature]:
     """For each way in which a text can be split, the signature of its continuations."""
     size = len(text)
-    found: dict[_Starts, list[_Starts | None]] = {}
+    by_starts: dict[_Starts, list[_Starts | None]] = {}
     for index, continuation in enumerate(continuations):
         starts = split(text + continuation)
         cut = bisect_left(starts, size)
-        signature = found.setdefault(tuple(starts[:cut]), [None] * len(continuations))
+        signature = by_starts.setdefault(tuple(starts[:cut]), [None] * len(continuations))
         signature[index] = tuple([start - size for start in starts[cut:]])
-    return {starts: tuple(signature) for starts, signature in found.items()}
+    return {starts: tuple(signature) for starts, signature in by_starts.items()}
 
 
-def find_mistake(made: Pretokens, kinds: Classes, words: Sequence[str]) -> str | None:
+def find_mistake(automaton: Pretokens, kinds: Classes, words: Sequence[str]) -> str | None:
     """A text that K splits differently from the pre-tokenizer, or not in exactly one way.
 
     Tests all texts of up to two classes, random texts of any characters, and random texts with
@@ -513,5 +513,5 @@ def find_mistake(made: Pretokens, kinds: Classes, words: Sequence[str]) -> str |
         prefixes = [word, *(word[:end] for end in range(1, len(word)))]
         for _ in range(RANDOM_TEXTS // (10 * len(words))):
             texts.append("".join(rng.choice(rng.choice((prefixes, examples))) for _ in range(4)))
-    wrong = (t for t in texts if made.markings(t) != [marks_of(made.split, t)])
+    wrong = (t for t in texts if automaton.markings(t) != [marks_of(automaton.split, t)])
     return next(wrong, None)
