@@ -7,6 +7,7 @@ pieces are tried first, as long as the limits allow.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -251,16 +252,18 @@ def _pieces(cfg: Cfg) -> list[bytes]:
 
 def _examples(machine: Dfa, members: list[int]) -> Iterator[bytes]:
     """The shortest nonempty texts of a machine."""
-    reached = [(b"", machine.initial)]
-    count = 0
-    for text, state in reached:  # extended in the loop
+    waiting = deque([(b"", machine.initial)])
+    count = visited = 0
+    while waiting:
+        text, state = waiting.popleft()
+        visited += 1
         if text and machine.finals[state]:
             yield text
             count += 1
-        if count >= _MAX_EXAMPLES or len(reached) > 50 * _MAX_EXAMPLES:
+        if count >= _MAX_EXAMPLES or visited + len(waiting) > 50 * _MAX_EXAMPLES:
             return
         if len(text) < _MAX_EXAMPLE_BYTES:
             for byte in members:
                 target = machine.step(state, byte)
                 if target != DEAD:
-                    reached.append((text + bytes([byte]), target))
+                    waiting.append((text + bytes([byte]), target))

@@ -20,6 +20,7 @@ traced machine (for rules, a call counts as an edge to its return state).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -351,11 +352,14 @@ def _after_calls(
     network: Network, state: State, stack: tuple[State, ...]
 ) -> Iterator[tuple[State, tuple[State, ...], tuple[str, ...]]]:
     """The state itself and the initial states of all rules it can call, with the calls passed."""
-    waiting: list[tuple[State, tuple[State, ...], tuple[str, ...]]] = [(state, stack, ())]
-    for inner, below, passed in waiting:  # extended in the loop
+    waiting: deque[tuple[State, tuple[State, ...], tuple[str, ...]]] = deque([(state, stack, ())])
+    count = 0
+    while waiting:
         check_time_budget()
-        if len(waiting) > _MAX_CALLS:
+        if count + len(waiting) > _MAX_CALLS:
             raise LimitError("a byte may begin too many rows of calls", "configurations")
+        inner, below, passed = waiting.popleft()
+        count += 1
         yield inner, below, passed
         for rule, back in network.calling[inner]:
             first = network.initials[rule]

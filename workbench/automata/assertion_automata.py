@@ -5,6 +5,7 @@ An assertion is read as a symbol: ``plain + 2 * number``, or one more if it must
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ def both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
     builder, clock = NfaBuilder(max(left.symbols, right.symbols)), limits.clock()
     builder.new_states(2)
     numbers = {(left.initial, right.initial): 1}
-    waiting = list(numbers)
+    waiting = deque(numbers)
 
     def number(one: int, two: int) -> int:
         if (one, two) not in numbers:
@@ -33,7 +34,8 @@ def both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
             waiting.append((one, two))
         return numbers[one, two]
 
-    for one, two in waiting:  # grows during the iteration
+    while waiting:
+        one, two = waiting.popleft()
         clock.check()
         here = numbers[one, two]
         limits.check("states", here, HINT)
@@ -71,7 +73,7 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
     builder, clock = NfaBuilder(max(whole.symbols, part.symbols)), limits.clock()
     builder.new_states(2)
     numbers: dict[_Decision, int] = {(whole.initial, frozenset((part.initial,)), None): 1}
-    waiting = list(numbers)
+    waiting = deque(numbers)
 
     def number(node: int, states: frozenset[int], known: _Guesses | None) -> int:
         key = node, states, known
@@ -80,7 +82,8 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
             waiting.append(key)
         return numbers[key]
 
-    for key in waiting:  # grows during the iteration
+    while waiting:
+        key = waiting.popleft()
         clock.check()
         node, states, known = key
         here = numbers[key]

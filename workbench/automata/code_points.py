@@ -11,7 +11,7 @@ the smallest tables; two of them are combined over the common refinement of thei
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -257,22 +257,22 @@ def fold(dfa: Dfa) -> CharacterFsa:
     Cost: that of ``character_edges`` for each state between characters.
     """
     steps = Steps(dfa)
-    order = [dfa.initial]
-    seen = set(order)
+    states, waiting = {dfa.initial: None}, deque([dfa.initial])
     edges: list[tuple[State, Ranges, State]] = []
     raw: list[tuple[State, Ranges, State]] = []
-    for state in order:  # the list grows during the loop
+    while waiting:
+        state = waiting.popleft()
         check_time_budget()
         here = character_edges(steps.step, state, dfa.classes)
         stray = steps.stray(state)
         edges += [(state, ranges, target) for ranges, target in here]
         raw += [(state, ranges, target) for ranges, target in stray]
         for _, target in [*here, *stray]:
-            if target not in seen:
-                seen.add(target)
-                order.append(target)
-    finals = frozenset(state for state in order if dfa.finals[state])
-    return CharacterFsa(dfa.initial, tuple(order), finals, tuple(edges), tuple(raw))
+            if target not in states:
+                states[target] = None
+                waiting.append(target)
+    finals = frozenset(state for state in states if dfa.finals[state])
+    return CharacterFsa(dfa.initial, tuple(states), finals, tuple(edges), tuple(raw))
 
 
 class Steps:

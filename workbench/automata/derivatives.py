@@ -12,6 +12,7 @@ Source: Brzozowski 1964; Owens, Reppy & Turon 2009.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
@@ -146,8 +147,9 @@ def derivatives(regex: Regex, limits: Limits = LIMITS) -> Iterator[tuple[Regex, 
     Raises: LimitError past ``limits.states`` derivatives.
     """
     letters, clock = [ranges[0][0] for ranges in classes(regex)], limits.clock()
-    seen, queue = {regex}, [regex]
-    for source in queue:  # the list grows during the loop
+    seen, queue = {regex}, deque([regex])
+    while queue:
+        source = queue.popleft()
         clock.check()
         for code in letters:
             target = derivative(source, code)

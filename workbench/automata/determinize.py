@@ -49,9 +49,9 @@ def explore(
     numbers: dict[Node | None, State] = {None: DEAD, initial: 0}
     nodes = [initial]
     rows: list[npt.NDArray[np.int32]] = []
-    for node in nodes:  # the list grows during the loop
+    while len(rows) < len(nodes):
         row = []
-        for target in step(node):
+        for target in step(nodes[len(rows)]):
             number = numbers.setdefault(target, len(nodes))
             if number == len(nodes):
                 assert target is not None

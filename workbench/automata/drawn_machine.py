@@ -8,7 +8,7 @@ elimination.
 from __future__ import annotations
 
 import sys
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -178,16 +178,17 @@ class _Walk:
 
     def closure(self, states: Iterable[str]) -> tuple[set[str], set[int]]:
         """The states that ε reaches, and the edges on the way."""
-        reached = list(dict.fromkeys(states))
-        found, used = set(reached), set()
-        for state in reached:  # grows during iteration
+        reached, used = set(states), set()
+        waiting = deque(reached)
+        while waiting:
+            state = waiting.popleft()
             for index, edge in self._edges_of.get(state, ()):
                 if any(map(self._items.is_nullable, edge.items)):
                     used.add(index)
-                    if edge.target not in found:
-                        found.add(edge.target)
-                        reached.append(edge.target)
-        return found, used
+                    if edge.target not in reached:
+                        reached.add(edge.target)
+                        waiting.append(edge.target)
+        return reached, used
 
     def character_steps(self, states: Iterable[str]) -> Iterator[tuple[Ranges, list[str]]]:
         """The targets of each interval of characters that leaves the states, if it has any.
@@ -232,7 +233,9 @@ def sets_by_state(
     unnamed = set[State]()
     first = frozenset(walk.closure(machine.initials)[0]), frozenset[_Inside](), dfa.initial
     known = {first}
-    for states, inside, state in (waiting := [first]):  # grows during iteration
+    waiting = deque([first])
+    while waiting:
+        states, inside, state = waiting.popleft()
         clock.check()
         if len(known) > _MAX_SETS or walk.read > _MAX_READ:
             return {}
@@ -295,19 +298,21 @@ def subset_machine(machine: DrawnMachine, limits: Limits = LIMITS) -> SubsetMach
     first = ordered(walk.closure(machine.initials)[0])
     numbers = {first: 0}
     edges: dict[tuple[int, int], Ranges] = {}
-    for source in (sets := [first]):  # grows during iteration
+    waiting = deque([first])
+    while waiting:
+        source = waiting.popleft()
         clock.check()
-        limits.check("states", len(sets))
+        limits.check("states", len(numbers))
         for characters, targets in walk.character_steps(source):
             after = ordered(walk.closure(targets)[0])
             if after not in numbers:
-                numbers[after] = len(sets)
-                sets.append(after)
+                numbers[after] = len(numbers)
+                waiting.append(after)
             pair = numbers[source], numbers[after]
             edges[pair] = union(edges.get(pair, ()), characters)
-    finals = (n for n, states in enumerate(sets) if not machine.finals.isdisjoint(states))
+    finals = (n for n, states in enumerate(numbers) if not machine.finals.isdisjoint(states))
     return SubsetMachine(
-        tuple(sets), tuple(finals), tuple((a, ranges, b) for (a, b), ranges in edges.items())
+        tuple(numbers), tuple(finals), tuple((a, ranges, b) for (a, b), ranges in edges.items())
     )
 
 

@@ -6,7 +6,7 @@ Nodes are any hashable values. Kernels that work on arrays have their own traver
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
@@ -23,8 +23,9 @@ def reachable(
     The result is a dict used as an ordered set. ``successors`` is called once for each node.
     """
     found = dict.fromkeys(starts)
-    order = list(found)
-    for node in order:  # the list grows during the loop
+    order = deque(found)
+    while order:
+        node = order.popleft()
         check_time_budget()
         for target in successors(node):
             if target not in found:

@@ -18,7 +18,7 @@ Source: alternating automata (Chandra, Kozen & Stockmeyer 1981), with the univer
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
@@ -392,7 +392,7 @@ class Looks:
         builder = NfaBuilder(self.symbols)
         builder.new_states(2)
         numbers = {(body.initial, left, behind): 1}
-        waiting = list(numbers)
+        waiting = deque(numbers)
 
         def number(node: int, left: Obligations, behind: Behind) -> int:
             tracked = body.needed[node] | kept
@@ -405,7 +405,8 @@ class Looks:
             return numbers[key]
 
         exits: dict[int, Context] = {}
-        for node, left, behind in waiting:  # grows during the iteration
+        while waiting:
+            node, left, behind = waiting.popleft()
             here = numbers[node, left, behind]
             if not here & 63:
                 self._clock.check()
@@ -496,8 +497,9 @@ class Looks:
     def _closure(body: Body, states: Iterable[int], truth: dict[int, bool]) -> frozenset[int]:
         """The states reached without reading."""
         reached = set(states)
-        waiting = list(reached)
-        for state in waiting:  # grows during the iteration
+        waiting = deque(reached)
+        while waiting:
+            state = waiting.popleft()
             tested = [to for look, negated, to in body.guards[state] if truth[look] != negated]
             new = {*body.epsilons[state], *tested} - reached
             reached |= new

@@ -5,6 +5,7 @@ Every operation returns a minimized Dfa. Boolean operations are products (``_pro
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import numpy as np
@@ -274,8 +275,9 @@ def witness(left: Dfa, right: Dfa) -> bytes | None:
     start = (left.initial, right.initial)
     came_from: dict[_Pair, tuple[_Pair, int]] = {}
     seen = {start, (DEAD, DEAD)}
-    waiting = [start]
-    for here in waiting:  # the list grows during the loop
+    waiting = deque([start])
+    while waiting:
+        here = waiting.popleft()
         check_time_budget()
         if _accepts(left, here[0]) != _accepts(right, here[1]):
             return _text(here, came_from)

@@ -9,6 +9,7 @@ Figure 5; technical appendix, section 4 and figure 9.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -357,15 +358,18 @@ def product_of(world: World) -> tuple[TokenDfa, Star, Product]:
     """Both automata and their product, pair by pair from a worklist."""
     star = star_of(world)
     fsa = permissive(world.dfa, [token.encode() for token in star.tokens])
-    order, edges = [(fsa.initial, 0)], []
-    for pair in order:  # a worklist: extended below
+    order, edges = {(fsa.initial, 0): None}, []
+    waiting = deque(order)
+    while waiting:
+        pair = waiting.popleft()
         for token, target in fsa.edges[pair[0]].items():
             kind = star.step(pair[1], token.decode())
             if kind is None:
                 continue
             edges.append((pair, token, (target, kind)))
             if (target, kind) not in order:
-                order.append((target, kind))
+                order[target, kind] = None
+                waiting.append((target, kind))
     finals = frozenset(pair for pair in order if pair[0] in fsa.finals)
     return fsa, star, Product(tuple(order), tuple(edges), finals)
 
