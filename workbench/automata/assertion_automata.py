@@ -22,39 +22,39 @@ _Edges = list[tuple[int, int, int]]
 
 
 def both(left: Nfa, right: Nfa, plain: int, limits: Limits) -> Nfa:
-    """The texts of both; each tests its assertions between two symbols."""
+    """The texts of both; each tests its assertions between right_state symbols."""
     builder, clock = NfaBuilder(max(left.symbols, right.symbols)), limits.clock()
     builder.new_states(2)
     numbers = {(left.initial, right.initial): 1}
     waiting = deque(numbers)
 
-    def number(one: int, two: int) -> int:
-        if (one, two) not in numbers:
-            numbers[one, two] = builder.new_state()
-            waiting.append((one, two))
-        return numbers[one, two]
+    def number(left_state: int, right_state: int) -> int:
+        if (left_state, right_state) not in numbers:
+            numbers[left_state, right_state] = builder.new_state()
+            waiting.append((left_state, right_state))
+        return numbers[left_state, right_state]
 
     while waiting:
-        one, two = waiting.popleft()
+        left_state, right_state = waiting.popleft()
         clock.check()
-        here = numbers[one, two]
-        limits.check("states", here, HINT)
-        if one in left.finals and two in right.finals:
-            builder.epsilon(here, 0)
-        pairs = [(target, two) for target in left.epsilons[one]]
-        for pair in (*pairs, *((one, target) for target in right.epsilons[two])):
-            builder.epsilon(here, number(*pair))
-        for low, high, target in left.edges[one]:
+        state = numbers[left_state, right_state]
+        limits.check("states", state, HINT)
+        if left_state in left.finals and right_state in right.finals:
+            builder.epsilon(state, 0)
+        pairs = [(target, right_state) for target in left.epsilons[left_state]]
+        for pair in (*pairs, *((left_state, target) for target in right.epsilons[right_state])):
+            builder.epsilon(state, number(*pair))
+        for low, high, target in left.edges[left_state]:
             if low >= plain:
-                builder.edge(here, low, high, number(target, two))
-        for first, last, other in right.edges[two]:
+                builder.edge(state, low, high, number(target, right_state))
+        for first, last, other in right.edges[right_state]:
             if first >= plain:
-                builder.edge(here, first, last, number(one, other))
+                builder.edge(state, first, last, number(left_state, other))
                 continue
-            for low, high, target in left.edges[one]:
+            for low, high, target in left.edges[left_state]:
                 begin, end = max(low, first), min(high, last)
                 if begin <= end:
-                    builder.edge(here, begin, end, number(target, other))
+                    builder.edge(state, begin, end, number(target, other))
     return builder.build(1, {0})
 
 
@@ -75,8 +75,8 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
     numbers: dict[_Decision, int] = {(whole.initial, frozenset((part.initial,)), None): 1}
     waiting = deque(numbers)
 
-    def number(node: int, states: frozenset[int], known: _Guesses | None) -> int:
-        key = node, states, known
+    def number(node: int, states: frozenset[int], guesses: _Guesses | None) -> int:
+        key = node, states, guesses
         if key not in numbers:
             numbers[key] = builder.new_state()
             waiting.append(key)
@@ -85,33 +85,33 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
     while waiting:
         key = waiting.popleft()
         clock.check()
-        node, states, known = key
-        here = numbers[key]
-        limits.check("states", here, HINT)
-        if known is None:
+        node, states, guesses = key
+        state = numbers[key]
+        limits.check("states", state, HINT)
+        if guesses is None:
             for target in whole.epsilons[node]:
-                builder.epsilon(here, number(target, states, None))
+                builder.epsilon(state, number(target, states, None))
             for low, high, target in whole.edges[node]:
                 if low >= plain:
-                    builder.edge(here, low, high, number(target, states, None))
-        truth = dict(known or ())
+                    builder.edge(state, low, high, number(target, states, None))
+        truth = dict(guesses or ())
         states, reading = _closed(states, part, plain, truth)
         tested = {(low - plain) // 2 for low, _, _ in reading if low >= plain} - truth.keys()
         if tested:
             look = min(tested)
             for negated in (0, 1):
-                there = number(node, states, (*(known or ()), (look, negated)))
+                there = number(node, states, (*(guesses or ()), (look, negated)))
                 symbol = plain + 2 * look + negated
-                builder.edge(here, symbol, symbol, there)
+                builder.edge(state, symbol, symbol, there)
             continue
         has_text = not part.finals.isdisjoint(states)
         if has_text is shortest and node in whole.finals:
-            builder.epsilon(here, 0)
+            builder.epsilon(state, 0)
         if has_text and shortest:
             continue
         for low, high, target in whole.edges[node]:
             for first, last, reached in _targets(reading, low, high) if low < plain else ():
-                builder.edge(here, first, last, number(target, reached, None))
+                builder.edge(state, first, last, number(target, reached, None))
     return builder.build(1, {0})
 
 
@@ -127,8 +127,8 @@ def _closed(
         )
         return [*nfa.epsilons[state], *holding]
 
-    found = frozenset(reachable(states, after))
-    return found, [edge for state in found for edge in nfa.edges[state]]
+    closure = frozenset(reachable(states, after))
+    return closure, [edge for state in closure for edge in nfa.edges[state]]
 
 
 def _targets(edges: _Edges, low: int, high: int) -> Iterator[tuple[int, int, frozenset[int]]]:

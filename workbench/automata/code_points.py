@@ -142,7 +142,7 @@ _LENGTHS: tuple[tuple[int, int, int, Ranges], ...] = (
 
 def character_edges(
     step: Callable[[Place, int], Place],
-    place: Place,
+    state: Place,
     classes: npt.NDArray[np.uint16],
     dead: Place | int = DEAD,
 ) -> list[tuple[Ranges, Place]]:
@@ -154,15 +154,15 @@ def character_edges(
 
     Cost: one step for each class and each state passed inside a character.
     """
-    found: dict[Place, list[tuple[int, int]]] = defaultdict(list)
+    ranges_of: dict[Place, list[tuple[int, int]]] = defaultdict(list)
     tails = _Tails(step, classes, dead)
     for first, last, more, valid in _LENGTHS:
         bits = 6 * more
         base = first & (0x3F >> more)
-        for low, high, target in tails.through(place, first, last, more):
+        for low, high, target in tails.through(state, first, last, more):
             offset = base << bits
-            found[target] += intersection(((offset + low, offset + high),), valid)
-    edges = [(normalized(pieces), target) for target, pieces in found.items() if pieces]
+            ranges_of[target] += intersection(((offset + low, offset + high),), valid)
+    edges = [(normalized(pieces), target) for target, pieces in ranges_of.items() if pieces]
     return sorted(edges, key=lambda edge: edge[0])
 
 
@@ -180,7 +180,7 @@ class _Tails(Generic[Place]):
         self._dead = dead
         self._known: dict[tuple[Place, int], list[_Piece[Place]]] = {}
 
-    def through(self, place: Place, first: int, last: int, more: int) -> list[_Piece[Place]]:
+    def through(self, state: Place, first: int, last: int, more: int) -> list[_Piece[Place]]:
         """The pieces read by one byte from ``first`` to ``last`` and then ``more`` bytes.
 
         Code points in a piece are relative to the first of these characters.
@@ -188,7 +188,7 @@ class _Tails(Generic[Place]):
         pieces: list[_Piece[Place]] = []
         width = 1 << (6 * more)
         for low, high in self._runs(first, last):
-            target = self._step(place, low)
+            target = self._step(state, low)
             if target == self._dead:
                 continue
             tail = self._tail(target, more)
@@ -196,18 +196,18 @@ class _Tails(Generic[Place]):
                 _add(pieces, ((low - first) * width, (high - first + 1) * width - 1, tail[0][2]))
                 continue
             for byte in range(low - first, high - first + 1):
-                for start, end, there in tail:
-                    _add(pieces, (byte * width + start, byte * width + end, there))
+                for start, end, result in tail:
+                    _add(pieces, (byte * width + start, byte * width + end, result))
         return pieces
 
-    def _tail(self, place: Place, more: int) -> list[_Piece[Place]]:
+    def _tail(self, state: Place, more: int) -> list[_Piece[Place]]:
         if not more:
-            return [(0, 0, place)]
-        key = (place, more)
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self.through(place, 0x80, 0xBF, more - 1)
-        return known
+            return [(0, 0, state)]
+        key = (state, more)
+        cached = self._known.get(key)
+        if cached is None:
+            cached = self._known[key] = self.through(state, 0x80, 0xBF, more - 1)
+        return cached
 
     def _runs(self, first: int, last: int) -> Iterator[tuple[int, int]]:
         """The runs of neighbouring bytes that have the same class."""
@@ -263,11 +263,11 @@ def fold(dfa: Dfa) -> CharacterFsa:
     while waiting:
         state = waiting.popleft()
         check_time_budget()
-        here = character_edges(steps.step, state, dfa.classes)
+        outgoing = character_edges(steps.step, state, dfa.classes)
         stray = steps.stray(state)
-        edges += [(state, ranges, target) for ranges, target in here]
+        edges += [(state, ranges, target) for ranges, target in outgoing]
         raw += [(state, ranges, target) for ranges, target in stray]
-        for _, target in [*here, *stray]:
+        for _, target in [*outgoing, *stray]:
             if target not in states:
                 states[target] = None
                 waiting.append(target)
@@ -295,12 +295,12 @@ class Steps:
 
     def stray(self, state: State) -> list[tuple[Ranges, State]]:
         """The bytes after which the machine accepts some text that is not valid UTF-8."""
-        found: dict[State, list[tuple[int, int]]] = defaultdict(list)
+        ranges_of: dict[State, list[tuple[int, int]]] = defaultdict(list)
         for byte in range(0x80, BYTES):
             target = self.step(state, byte)
             if target != DEAD and self._is_stray(byte, target):
-                found[target].append((byte, byte))
-        return sorted((normalized(pieces), target) for target, pieces in found.items())
+                ranges_of[target].append((byte, byte))
+        return sorted((normalized(pieces), target) for target, pieces in ranges_of.items())
 
     def _is_stray(self, byte: int, target: State) -> bool:
         for first, last, more, _ in _LENGTHS[1:]:
@@ -318,17 +318,17 @@ class Steps:
         if more == 0:
             return False
         key = (state, more, low, high)
-        known = self._leaves.get(key)
-        if known is None:
+        cached = self._leaves.get(key)
+        if cached is None:
             row = self._rows[state]
-            known = self._leaves[key] = self._finals[state] or any(
+            cached = self._leaves[key] = self._finals[state] or any(
                 first < low
                 or last > high
                 or self._leaves_utf8(row[its_class], more - 1, 0x80, 0xBF)
                 for first, last, its_class in self._runs
                 if row[its_class] != DEAD
             )
-        return known
+        return cached
 
 
 #: A set of code points that no automaton over an alphabet distinguishes.
@@ -369,12 +369,12 @@ class Alphabet:
 
     def atoms_of(self, ranges: Ranges) -> Ranges:
         """The atoms of a set as ranges of consecutive atoms; it must be a union of atoms."""
-        found: set[Atom] = set()
+        members: set[Atom] = set()
         for low, high in ranges:
             first, last = bisect_right(self.starts, low) - 1, bisect_right(self.starts, high)
-            found.update(self.atoms[first:last])
-        atoms = sorted(found)
-        cuts = [at for at in range(1, len(atoms)) if atoms[at] != atoms[at - 1] + 1]
+            members.update(self.atoms[first:last])
+        atoms = sorted(members)
+        cuts = [index for index in range(1, len(atoms)) if atoms[index] != atoms[index - 1] + 1]
         bounds = pairwise([0, *cuts, len(atoms)])
         return tuple((atoms[first], atoms[end - 1]) for first, end in bounds) if atoms else ()
 
@@ -395,12 +395,12 @@ def _alphabet_of(sets: tuple[Ranges, ...]) -> Alphabet:
         for low, high in ranges:
             cuts.update((_before_surrogates(low), _before_surrogates(high + 1)))
     starts = sorted(cut for cut in cuts if cut <= MAX_CODE_POINT)
-    place = {start: at for at, start in enumerate(starts)}
+    index_of = {start: index for index, start in enumerate(starts)}
     changes = [0] * (len(starts) + 1)  # bit n: set n begins or ends
     for number, ranges in enumerate(sets):
         for low, high in ranges:
-            changes[place[_before_surrogates(low)]] ^= 1 << number
-            changes[place.get(_before_surrogates(high + 1), len(starts))] ^= 1 << number
+            changes[index_of[_before_surrogates(low)]] ^= 1 << number
+            changes[index_of.get(_before_surrogates(high + 1), len(starts))] ^= 1 << number
     return _numbered(starts, list(accumulate(changes[:-1], xor)))
 
 
@@ -414,8 +414,8 @@ def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Al
     """Ranges with equal marks are one atom; adjacent ranges of one atom are merged."""
     numbers: dict[object, Atom] = {}
     atoms = [numbers.setdefault(mark, len(numbers)) for mark in marks]
-    kept = [at for at in range(len(atoms)) if at == 0 or atoms[at] != atoms[at - 1]]
-    return Alphabet(tuple(starts[at] for at in kept), tuple(atoms[at] for at in kept))
+    kept = [index for index in range(len(atoms)) if index == 0 or atoms[index] != atoms[index - 1]]
+    return Alphabet(tuple(starts[index] for index in kept), tuple(atoms[index] for index in kept))
 
 
 @lru_cache(maxsize=512)
@@ -425,10 +425,10 @@ def common_refinement(
     """The coarsest alphabet finer than both; for each of its atoms, the atoms in both."""
     starts = sorted({*left.starts, *right.starts})
     pairs = [(left.atom(start), right.atom(start)) for start in starts]
-    found = _numbered(starts, pairs)
+    alphabet = _numbered(starts, pairs)
     ordered = list(dict.fromkeys(pairs))
     return (
-        found,
+        alphabet,
         np.array([a for a, _ in ordered], np.intp),
         np.array([b for _, b in ordered], np.intp),
     )

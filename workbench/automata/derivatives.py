@@ -74,7 +74,7 @@ def either(options: Iterable[Regex]) -> Regex:
     flat: dict[Regex, None] = {}
     for option in options:
         inner = option.options if isinstance(option, Alternate) else (option,)
-        flat.update(dict.fromkeys(one for one in inner if one != NOTHING))
+        flat.update(dict.fromkeys(option for option in inner if option != NOTHING))
     if not flat:
         return NOTHING
     if len(flat) == 1:
@@ -118,8 +118,8 @@ def derivative(regex: Regex, code: int) -> Regex:
         case Repeat(part=part, low=low, high=high):
             # copies that read nothing come first, so one that reads leaves at most the others
             least = 0 if is_nullable(part) else max(low - 1, 0)
-            left = repeated(part, least, None if high is None else high - 1)
-            return joined((derivative(part, code), left))
+            remainder = repeated(part, least, None if high is None else high - 1)
+            return joined((derivative(part, code), remainder))
     return NOTHING
 
 
@@ -133,10 +133,10 @@ def classes(regex: Regex) -> tuple[Ranges, ...]:
         if isinstance(node, Characters) and node.ranges:
             fresh: list[Ranges] = []
             rest: Ranges = node.ranges
-            for known in parts:
-                both, only = intersection(known, rest), difference(known, rest)
+            for piece in parts:
+                both, only = intersection(piece, rest), difference(piece, rest)
                 fresh.extend(part for part in (both, only) if part)
-                rest = difference(rest, known)
+                rest = difference(rest, piece)
             parts = [*fresh, *((rest,) if rest else ())]
     return tuple(sorted(parts))
 

@@ -82,10 +82,10 @@ def trimmed(
     def targets(state: State) -> set[State]:
         if clock is not None:
             clock.check()
-        found = set(table[state].tolist()) - {DEAD}
-        for target in found:
+        reached = set(table[state].tolist()) - {DEAD}
+        for target in reached:
             sources[target].append(state)
-        return found
+        return reached
 
     accessible = reachable([initial], targets)
     coaccessible = reachable(
@@ -162,7 +162,7 @@ def find_closures(
 @inner
 def find_subsets(
     edges: Ints, first: Ints, closures: Bits, alive: Flags, classes: Classes, initial: int,
-    finals: Flags, sets: Bits, slots: Ints, found: Edges, ends: Flags, sweep: Ints, begun: Ints,
+    finals: Flags, sets: Bits, slots: Ints, written: Edges, ends: Flags, sweep: Ints, begun: Ints,
     numbers: Ints, reached: Bits, spent: Counts,
 ) -> int:  # fmt: skip
     """Write the DFA over sets of states; return its number of states, or −1 if it is too large.
@@ -180,21 +180,21 @@ def find_subsets(
         numbers[state] = -1
     for column in range(len(begun)):
         begun[column] = -1
-    spent[0] = found.first[0] = 0
-    made = number_of(closures[initial], sets, slots, int64(0)) + 1
-    here = 0
-    while here < made:
-        ends[here], count, column = _collect_edges(
-            sets[here], edges, first, alive, classes, finals, sweep, begun
+    spent[0] = written.first[0] = 0
+    set_count = number_of(closures[initial], sets, slots, int64(0)) + 1
+    current = 0
+    while current < set_count:
+        ends[current], count, column = _collect_edges(
+            sets[current], edges, first, alive, classes, finals, sweep, begun
         )
-        made = _write_row(
-            here, count, column, found, sweep, begun, closures, numbers, sets, slots, reached,
-            spent, made,
+        set_count = _write_row(
+            current, count, column, written, sweep, begun, closures, numbers, sets, slots, reached,
+            spent, set_count,
         )  # fmt: skip
-        if made < 0:
+        if set_count < 0:
             return -1
-        here += 1
-    return made
+        current += 1
+    return set_count
 
 
 _BYTE = np.uint64(0xFF)
@@ -212,12 +212,12 @@ def _collect_edges(
     """
     count, ends, lowest = int64(0), False, int64(len(begun))
     for word in range(len(members)):
-        left, state = members[word], 64 * word
-        while left != 0:
-            while left & _BYTE == 0:
-                left >>= np.uint64(8)
+        bits, state = members[word], 64 * word
+        while bits != 0:
+            while bits & _BYTE == 0:
+                bits >>= np.uint64(8)
                 state += 8
-            if left & _ONE != 0:
+            if bits & _ONE != 0:
                 ends |= finals[state]
                 for k in range(first[state], first[state + 1]):
                     if alive[edges[k, 2]]:
@@ -227,24 +227,25 @@ def _collect_edges(
                         sweep[count, _TARGET] = edges[k, 2]
                         sweep[count, _BEFORE], begun[low] = begun[low], count
                         count += 1
-            left >>= _ONE
+            bits >>= _ONE
             state += 1
     return ends, count, lowest
 
 
 @inlined
 def _write_row(
-    here: int, waiting: int, column: int, found: Edges, sweep: Ints, begun: Ints, closures: Bits,
-    numbers: Ints, sets: Bits, slots: Ints, reached: Bits, spent: Counts, made: int,
+    current: int, waiting: int, column: int, written: Edges, sweep: Ints, begun: Ints,
+    closures: Bits, numbers: Ints, sets: Bits, slots: Ints, reached: Bits, spent: Counts,
+    set_count: int,
 ) -> int:  # fmt: skip
-    """Write the edges of the set ``here``; return the new number of sets, −1 if too many.
+    """Write the edges of the set ``current``; return the new number of sets, −1 if too many.
 
     ``waiting`` edges begin at ``column`` or later. Sweeps over the classes: where no edge begins or
     ends, the target is that of the class before. Computing each class separately took three times
     as long, because most classes lie inside the character sets of strings.
     """
     active, target, soonest = int64(0), int64(DEAD), int64(len(begun))
-    at = found.first[here]
+    position = written.first[current]
     while column < len(begun) and active + waiting > 0:
         edge = begun[column]
         if edge >= 0 or column > soonest:
@@ -264,41 +265,41 @@ def _write_row(
             spent[0] += active * len(reached)
             if spent[0] > _MAX_UNITED_WORDS:
                 return -1
-            target = _target(active, sweep, closures, numbers, sets, slots, reached, made)
+            target = _target(active, sweep, closures, numbers, sets, slots, reached, set_count)
             if target == len(sets):
                 return -1
-            if target == made:
-                made += 1
+            if target == set_count:
+                set_count += 1
         if target >= 0:
-            found.labels[at], found.targets[at] = column, target
-            at += 1
+            written.labels[position], written.targets[position] = column, target
+            position += 1
         column += 1
-    found.first[here + 1] = at
-    return made
+    written.first[current + 1] = position
+    return set_count
 
 
 @inlined
 def _target(
     active: int, sweep: Ints, closures: Bits, numbers: Ints, sets: Bits, slots: Ints,
-    reached: Bits, made: int,
+    reached: Bits, set_count: int,
 ) -> int:  # fmt: skip
     """The number of the set the active edges lead to; ``len(sets)`` where ``sets`` is full."""
     if active == 0:
         return DEAD
-    one = sweep[sweep[0, _ACTIVE], _TARGET]
-    if active == 1 and numbers[one] >= 0:
-        return int(numbers[one])
+    state = sweep[sweep[0, _ACTIVE], _TARGET]
+    if active == 1 and numbers[state] >= 0:
+        return int(numbers[state])
     for word in range(len(reached)):
-        reached[word] = closures[one, word]
+        reached[word] = closures[state, word]
     for k in range(1, active):
         target = sweep[sweep[k, _ACTIVE], _TARGET]
         for word in range(len(reached)):
             reached[word] |= closures[target, word]
-    number = number_of(reached, sets, slots, made)
+    number = number_of(reached, sets, slots, set_count)
     if number < 0:
         return len(sets)
     if active == 1:
-        numbers[one] = number
+        numbers[state] = number
     return number
 
 
@@ -315,26 +316,26 @@ def mixed_bits(marks: np.uint64, bits: np.uint64) -> np.uint64:
 
 @wrapping
 @inner
-def number_of(members: Bits, sets: Bits, slots: Ints, made: int) -> int:
+def number_of(members: Bits, sets: Bits, slots: Ints, set_count: int) -> int:
     """The number of a set, a new one if it is not in the hash table; −1 where ``sets`` is full."""
     marks = _FIRST_MARK
     for bits in members:
         marks = mixed_bits(marks, bits)
     slot = int(np.int64(marks >> np.uint64(1))) % len(slots)
     while slots[slot] >= 0:
-        known = int(slots[slot])
+        number = int(slots[slot])
         word = 0
-        while word < len(members) and sets[known, word] == members[word]:
+        while word < len(members) and sets[number, word] == members[word]:
             word += 1
         if word == len(members):
-            return known
+            return number
         slot = (slot + 1) % len(slots)
-    if made == len(sets):
+    if set_count == len(sets):
         return -1
     for word in range(len(members)):
-        sets[made, word] = members[word]
-    slots[slot] = made
-    return made
+        sets[set_count, word] = members[word]
+    slots[slot] = set_count
+    return set_count
 
 
 def hashes_of(sets: Bits) -> Counts:
@@ -350,12 +351,12 @@ def fill_slots(hashes: Counts, slots: Ints) -> None:
 
     Shape: ``hashes`` (n,), not negative; ``slots`` more than n, all −1.
     """
-    waiting, at = np.arange(len(hashes), dtype=np.int32), hashes % len(slots)
-    slots[at] = waiting  # of several for one slot, one is written
-    while len(left := np.flatnonzero(slots[at] != waiting)):
-        waiting, at = waiting[left], (at[left] + 1) % len(slots)
-        free = np.flatnonzero(slots[at] < 0)
-        slots[at[free]] = waiting[free]
+    waiting, probe = np.arange(len(hashes), dtype=np.int32), hashes % len(slots)
+    slots[probe] = waiting  # of several for one slot, one is written
+    while len(unplaced := np.flatnonzero(slots[probe] != waiting)):
+        waiting, probe = waiting[unplaced], (probe[unplaced] + 1) % len(slots)
+        free = np.flatnonzero(slots[probe] < 0)
+        slots[probe[free]] = waiting[free]
 
 
 #: A set of symbols, as the sorted ``(low, high)`` ranges an Nfa's edges name it by.
@@ -382,17 +383,17 @@ def determinize(nfa: Nfa, limits: Limits = LIMITS, clock: Clock | None = None) -
     alive = coaccessible(flat.edges, flat.first, flat.epsilons, flat.first_epsilon, flat.finals)
     if not alive[nfa.initial]:
         return nothing(nfa.symbols)
-    known: dict[_Label, _Label] = {}
-    labels = [_labels(edges, known) for edges in _edges_by_state(nfa, alive, clock)]
-    classes, columns = symbol_classes(known, nfa.symbols, clock)
+    unique_labels: dict[_Label, _Label] = {}
+    labels = [_labels(edges, unique_labels) for edges in _edges_by_state(nfa, alive, clock)]
+    classes, columns = symbol_classes(unique_labels, nfa.symbols, clock)
     sets = _Sets(nfa, labels, clock)
     sets.number_of_target(nfa.initial)
     table = np.full((64, int(classes.max()) + 1), DEAD, np.int32)
-    for row, here in enumerate(sets.members):  # the list grows during the loop
+    for row, members in enumerate(sets.members):  # the list grows during the loop
         if row == len(table):
             limits.check("megabytes", table.nbytes * 2 >> 20)
             table = np.vstack([table, np.full_like(table, DEAD)])
-        edges = [edge for state in here for edge in labels[state]]
+        edges = [edge for state in members for edge in labels[state]]
         _fill_edges(table[row], edges, columns, sets)
         clock.check()
         limits.check("states", len(sets.members), _HINT)
@@ -477,9 +478,9 @@ def symbol_classes(
     Classes are numbered by their first symbol. Returns the class of each symbol, and the
     classes of each label.
     """
-    known = list(labels)
-    member = np.zeros((len(known) + 1, symbols), np.bool_)
-    for row, label in enumerate(known):
+    label_list = list(labels)
+    member = np.zeros((len(label_list) + 1, symbols), np.bool_)
+    for row, label in enumerate(label_list):
         clock.check()
         for low, high in label:
             member[row, low : high + 1] = True
@@ -491,25 +492,25 @@ def symbol_classes(
     by_class = member[:, np.unique(classes, return_index=True)[1]]  # (L, C)
     columns_of = {
         label: _Columns.of(np.flatnonzero(by_class[row]).tolist())
-        for row, label in enumerate(known)
+        for row, label in enumerate(label_list)
     }
     return classes, columns_of
 
 
-def _labels(edges: list[list[int]], known: dict[_Label, _Label]) -> _Labelled:
+def _labels(edges: list[list[int]], unique_labels: dict[_Label, _Label]) -> _Labelled:
     """The edges of a state by target, each with the set of symbols that leads there.
 
-    ``known`` receives the labels, so that equal ones are one object.
+    ``unique_labels`` receives the labels, so that equal ones are one object.
     """
     if len(edges) == 1:
         low, high, target = edges[0]
         label: _Label = ((low, high),)
-        return ((target, known.setdefault(label, label)),)
+        return ((target, unique_labels.setdefault(label, label)),)
     by_target: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for low, high, target in edges:
         by_target[target].append((low, high))
     labels = [(target, tuple(sorted(ranges))) for target, ranges in by_target.items()]
-    return tuple((target, known.setdefault(label, label)) for target, label in labels)
+    return tuple((target, unique_labels.setdefault(label, label)) for target, label in labels)
 
 
 class _Sets:
@@ -561,5 +562,5 @@ class _Sets:
         if not self._epsilons[state]:
             return frozenset((state,))
         self._clock.check()
-        found = reachable([state], self._epsilons.__getitem__)
-        return frozenset(s for s in found if self._labels[s] or s in self._finals)
+        reached = reachable([state], self._epsilons.__getitem__)
+        return frozenset(s for s in reached if self._labels[s] or s in self._finals)

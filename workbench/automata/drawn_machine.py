@@ -154,8 +154,8 @@ class _Walk:
                     through.add(index)
                 if (dfa.table[after] != DEAD).any():
                     begun.add((index, item, after))
-        found, used = self.closure(self._machine.edges[index].target for index in through)
-        return found, used | through, begun
+        reached, used = self.closure(self._machine.edges[index].target for index in through)
+        return reached, used | through, begun
 
     def characters(self, states: Iterable[str], inside: Iterable[_Inside]) -> Iterator[str]:
         """A character of each interval whose characters all lead to the same states."""
@@ -229,29 +229,29 @@ def sets_by_state(
     """
     walk, clock = _Walk(machine, limits), limits.clock()
     ordered = [state.name for state in machine.states]
-    found: dict[State, dict[tuple[str, ...], None]] = {}
+    sets_of: dict[State, dict[tuple[str, ...], None]] = {}
     unnamed = set[State]()
     first = frozenset(walk.closure(machine.initials)[0]), frozenset[_Inside](), dfa.initial
-    known = {first}
+    cases = {first}
     waiting = deque([first])
     while waiting:
         states, inside, state = waiting.popleft()
         clock.check()
-        if len(known) > _MAX_SETS or walk.read > _MAX_READ:
+        if len(cases) > _MAX_SETS or walk.read > _MAX_READ:
             return {}
         if inside:
             unnamed.add(state)
         else:
-            found.setdefault(state, {})[tuple(name for name in ordered if name in states)] = None
+            sets_of.setdefault(state, {})[tuple(name for name in ordered if name in states)] = None
         for character in walk.characters(states, inside):
             after = dfa.run(character.encode(), state)
             if after != DEAD:
                 reached, _, begun = walk.after(states, inside, character)
                 case = frozenset(reached), frozenset(begun), after
-                if case not in known:
-                    known.add(case)
+                if case not in cases:
+                    cases.add(case)
                     waiting.append(case)
-    return {state: tuple(sets) for state, sets in found.items() if state not in unnamed}
+    return {state: tuple(sets) for state, sets in sets_of.items() if state not in unnamed}
 
 
 # -- subsets ---------------------------------------------------------------------------------------
@@ -401,7 +401,7 @@ def facts_of(machine: DrawnMachine, limits: Limits = LIMITS) -> Facts:
         read[edge.source] = union(read[edge.source], first)
     alphabet = union((), *read.values())
     lacking = ((name, difference(alphabet, its)) for name, its in read.items())
-    first_lacking = next(((name, left) for name, left in lacking if left), None)
+    first_lacking = next(((name, states) for name, states in lacking if states), None)
     return Facts(
         len(machine.states),
         empty,
@@ -453,19 +453,19 @@ def machine_advice(machine: DrawnMachine, limits: Limits = LIMITS) -> tuple[Advi
 
     Raises: LimitError.
     """
-    found = [
+    advice = [
         *_missing_states(machine),
         *_unused_states(machine),
         *_duplicates(machine),
         *_items_advice(machine),
-        *(_choice_advice(one) for one in facts_of(machine, limits).choices),
+        *(_choice_advice(choice) for choice in facts_of(machine, limits).choices),
     ]
-    return tuple(sorted(found, key=lambda one: one.span.start))
+    return tuple(sorted(advice, key=lambda item: item.span.start))
 
 
 def no_text(machine: DrawnMachine, source: Source, notes: tuple[Advice, ...]) -> AdvisedBuildError:
     """The error for a machine that accepts no text; ``notes`` is all advice on it."""
-    reasons = [one for one in notes if one.kind in ("no_initial_state", "no_final_state")]
+    reasons = [note for note in notes if note.kind in ("no_initial_state", "no_final_state")]
     first = (
         reasons[0]
         if reasons
@@ -477,7 +477,7 @@ def no_text(machine: DrawnMachine, source: Source, notes: tuple[Advice, ...]) ->
         )
     )
     error = AdvisedBuildError(first.message, source, first.span, first.hint, first.kind)
-    error.notes = tuple(one for one in notes if one is not first)
+    error.notes = tuple(note for note in notes if note is not first)
     return error
 
 
@@ -522,12 +522,12 @@ def _unused_states(machine: DrawnMachine) -> Iterator[Advice]:
 
 def _duplicates(machine: DrawnMachine) -> Iterator[Advice]:
     counted: Counter[tuple[str, str]] = Counter()
-    for one in machine.mentions:
-        counted[one.keyword, one.name] += 1
-        if counted[one.keyword, one.name] > 1:
-            what = "has a place" if one.keyword == "place" else f"is {one.keyword}"
-            message = f"{one.name} {what} already"
-            yield Advice(message, one.span, "duplicate_state", "delete one of the two")
+    for mention in machine.mentions:
+        counted[mention.keyword, mention.name] += 1
+        if counted[mention.keyword, mention.name] > 1:
+            what = "has a place" if mention.keyword == "place" else f"is {mention.keyword}"
+            message = f"{mention.name} {what} already"
+            yield Advice(message, mention.span, "duplicate_state", "delete one of the two")
     seen: Counter[tuple[str, str, str]] = Counter()
     for edge, item in _items(machine):
         key = (edge.source, edge.target, "" if item.regex is None else item.text)

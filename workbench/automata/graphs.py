@@ -22,16 +22,16 @@ def reachable(
 
     The result is a dict used as an ordered set. ``successors`` is called once for each node.
     """
-    found = dict.fromkeys(starts)
-    order = deque(found)
+    reached = dict.fromkeys(starts)
+    order = deque(reached)
     while order:
         node = order.popleft()
         check_time_budget()
         for target in successors(node):
-            if target not in found:
-                found[target] = None
+            if target not in reached:
+                reached[target] = None
                 order.append(target)
-    return found
+    return reached
 
 
 def coreachable(ends: Iterable[Node], edges: Iterable[tuple[Node, Node]]) -> dict[Node, None]:

@@ -201,19 +201,19 @@ class LazyDfa:
             self._grow(2 * len(self.table) + self._columns)
 
     def _grow(self, rows: int) -> None:
-        before, made = self.subsets, len(self)
+        before, count = self.subsets, len(self)
         words = before.sets.shape[1]
         size = rows * (8 * words + 4 * self._columns + 17)
         self._limits.check("megabytes", size / 2**20, "a repetition makes too many cases")
         sets, ends = np.empty((rows, words), np.uint64), np.empty(rows, np.bool_)
         table = np.full((rows, self._columns), UNKNOWN, np.int32)
-        sets[:made], ends[:made], table[:made] = (
-            before.sets[:made],
-            before.ends[:made],
-            self.table[:made],
+        sets[:count], ends[:count], table[:count] = (
+            before.sets[:count],
+            before.ends[:count],
+            self.table[:count],
         )
         slots = np.full(4 * rows, -1, np.int32)
-        fill_slots(hashes_of(sets[:made]), slots)
+        fill_slots(hashes_of(sets[:count]), slots)
         self.subsets, self.table = before._replace(sets=sets, ends=ends, slots=slots), table
 
 
@@ -255,13 +255,13 @@ def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
         return _FULL_SETS
     reached[:, :] = 0
     for word in range(words):
-        left, at = members[word], 64 * word - 1
-        while left != 0:
-            at += 1
-            bit = left & np.uint64(1)
-            left >>= np.uint64(1)
+        bits, member = members[word], 64 * word - 1
+        while bits != 0:
+            member += 1
+            bit = bits & np.uint64(1)
+            bits >>= np.uint64(1)
             if bit:
-                for k in range(subsets.first[at], subsets.first[at + 1]):
+                for k in range(subsets.first[member], subsets.first[member + 1]):
                     for column in range(subsets.edges[k, 0], subsets.edges[k, 1] + 1):
                         _close(subsets, int64(subsets.edges[k, 2]), column)
     for column in range(columns):
@@ -272,18 +272,18 @@ def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
 @inner
 def _number(subsets: Subsets, column: int) -> int:
     """The number of the set that a byte class reaches, or ``DEAD``."""
-    reached, made = subsets.reached[column], subsets.made[0]
-    words, found = len(reached), np.uint64(0)
+    reached, count = subsets.reached[column], subsets.made[0]
+    words, any_bits = len(reached), np.uint64(0)
     for word in range(words):
-        found |= reached[word]
-    if found == 0:
+        any_bits |= reached[word]
+    if any_bits == 0:
         return DEAD
-    number = number_of(reached, subsets.sets, subsets.slots, made)
-    if number == made:
-        found = np.uint64(0)
+    number = number_of(reached, subsets.sets, subsets.slots, count)
+    if number == count:
+        any_bits = np.uint64(0)
         for word in range(words):
-            found |= reached[word] & subsets.finals[word]
-        subsets.ends[made] = found != 0
+            any_bits |= reached[word] & subsets.finals[word]
+        subsets.ends[count] = any_bits != 0
         subsets.made[0] += 1
     return int64(number)
 
@@ -291,14 +291,14 @@ def _number(subsets: Subsets, column: int) -> int:
 @inner
 def _close(subsets: Subsets, start: int, column: int) -> None:
     """Add the ε-closure of a state to the set that a byte class reaches."""
-    reached, one = subsets.reached[column], np.uint64(1)
+    reached, bit = subsets.reached[column], np.uint64(1)
     if len(subsets.closures) > 0:
         for word in range(len(reached)):
             reached[word] |= subsets.closures[start, word]
         return
-    if reached[start >> 6] >> np.uint64(start & 63) & one:
+    if reached[start >> 6] >> np.uint64(start & 63) & bit:
         return
-    reached[start >> 6] |= one << np.uint64(start & 63)
+    reached[start >> 6] |= bit << np.uint64(start & 63)
     subsets.stack[0] = start
     top = 1
     while top > 0:
@@ -306,7 +306,7 @@ def _close(subsets: Subsets, start: int, column: int) -> None:
         state = subsets.stack[top]
         for k in range(subsets.first_epsilon[state], subsets.first_epsilon[state + 1]):
             target = subsets.epsilons[k]
-            if not reached[target >> 6] >> np.uint64(target & 63) & one:
-                reached[target >> 6] |= one << np.uint64(target & 63)
+            if not reached[target >> 6] >> np.uint64(target & 63) & bit:
+                reached[target >> 6] |= bit << np.uint64(target & 63)
                 subsets.stack[top] = target
                 top += 1

@@ -122,15 +122,15 @@ def of_atoms(regex: Regex, alphabet: Alphabet, clock: Clock) -> Regex:
 
     Raises: LimitError after the time limit.
     """
-    known: dict[Ranges, Regex] = {}
+    memo: dict[Ranges, Regex] = {}
 
     def replaced(part: Regex) -> Regex:
         if not isinstance(part, Characters):
             return part.rebuild(replaced)
-        if part.ranges not in known:
+        if part.ranges not in memo:
             clock.check()
-            known[part.ranges] = Bytes(alphabet.atoms_of(part.ranges), NO_SPAN)
-        return known[part.ranges]
+            memo[part.ranges] = Bytes(alphabet.atoms_of(part.ranges), NO_SPAN)
+        return memo[part.ranges]
 
     return replaced(regex)
 
@@ -236,10 +236,10 @@ class Looks:
         #: The assertions of each regex, the innermost first.
         self.inside = [self._inside(regex) for regex in guarded]
         nfas = [self._nfa(regex) for regex in guarded]
-        every = [*nfas, *(one.nfa for one in self._assertions)]
+        every = [*nfas, *(assertion.nfa for assertion in self._assertions)]
         self._cuts = self._columns(every)
         self.bodies = [self.body(nfa) for nfa in nfas]
-        self._parts = [self.body(one.nfa) for one in self._assertions]
+        self._parts = [self.body(assertion.nfa) for assertion in self._assertions]
         self._machines: list[_Machine] = []
         self._known: dict[tuple[int, Behind], int] = {}
         self._equal: dict[bytes, int] = {}
@@ -270,13 +270,13 @@ class Looks:
         parts = [*map(self._guarded, regex.parts)]
         first, *others = (smaller(self._nfa(part), self.symbols) for part in parts)
         if regex.operation is Operation.BOTH:
-            made = both(first, others[0], self.symbols, self._limits)
+            nfa = both(first, others[0], self.symbols, self._limits)
         else:
             anything = Repeat(Bytes(((0, self.symbols - 1),), NO_SPAN), 0, None, NO_SPAN)
             shortest = regex.operation is Operation.SHORTEST
             pair = (self._nfa(anything), first) if shortest else (first, others[0])
-            made = decided(*pair, self.symbols, self._limits, shortest=shortest)
-        dfa = smallest(made, self._limits)
+            nfa = decided(*pair, self.symbols, self._limits, shortest=shortest)
+        dfa = smallest(nfa, self._limits)
         return cast("Regex", Machine(dfa, self.symbols, regex.span))
 
     def _guard(self, is_behind: bool, part: Regex, *, negated: bool) -> Regex:
@@ -350,15 +350,15 @@ class Looks:
 
     def nfa(self, number: int) -> Nfa:
         """The automaton of a regex at the beginning of a text, up to its end."""
-        made = self.product(self.bodies[number], self.at_start(self.inside[number]))
-        return self._whole(made)
+        product = self.product(self.bodies[number], self.at_start(self.inside[number]))
+        return self._whole(product)
 
-    def _whole(self, made: Product) -> Nfa:
+    def _whole(self, product: Product) -> Nfa:
         """The NFA of a product up to the end of the text, with state 0 as its only final state."""
-        for state, (left, _) in made.exits.items():
-            if self.is_met(left):
-                made.builder.epsilon(state, 0)
-        return made.builder.build(1, {0})
+        for state, (obligations, _) in product.exits.items():
+            if self.is_met(obligations):
+                product.builder.epsilon(state, 0)
+        return product.builder.build(1, {0})
 
     def behinds(self, looks: Iterable[int]) -> list[int]:
         """The lookbehinds among some assertions."""
@@ -381,24 +381,24 @@ class Looks:
         self,
         body: Body,
         behind: Behind,
-        left: Obligations = frozenset(),
+        obligations: Obligations = frozenset(),
         kept: frozenset[int] = frozenset(),
     ) -> Product:
-        """The product of a body after a text that leads to ``behind``, with obligations ``left``.
+        """The product of a body after a text that leads to ``behind``, with ``obligations``.
 
         The initial state is 1; state 0 has no edges. Lookbehinds are tracked as long as they are
         needed; the exits have those of ``kept``.
         """
         builder = NfaBuilder(self.symbols)
         builder.new_states(2)
-        numbers = {(body.initial, left, behind): 1}
+        numbers = {(body.initial, obligations, behind): 1}
         waiting = deque(numbers)
 
-        def number(node: int, left: Obligations, behind: Behind) -> int:
+        def number(node: int, obligations: Obligations, behind: Behind) -> int:
             tracked = body.needed[node] | kept
             if len(behind) > len(tracked):
-                behind = tuple(one for one in behind if one[0] in tracked)
-            key = node, left, behind
+                behind = tuple(entry for entry in behind if entry[0] in tracked)
+            key = node, obligations, behind
             if key not in numbers:
                 numbers[key] = builder.new_state()
                 waiting.append(key)
@@ -406,52 +406,52 @@ class Looks:
 
         exits: dict[int, Context] = {}
         while waiting:
-            node, left, behind = waiting.popleft()
-            here = numbers[node, left, behind]
-            if not here & 63:
+            node, obligations, behind = waiting.popleft()
+            state = numbers[node, obligations, behind]
+            if not state & 63:
                 self._clock.check()
-                self._limits.check("states", here, HINT)
+                self._limits.check("states", state, HINT)
             if node in body.finals:
-                exits[here] = left, tuple(one for one in behind if one[0] in kept)
+                exits[state] = obligations, tuple(entry for entry in behind if entry[0] in kept)
             for target in body.epsilons[node]:
-                builder.epsilon(here, number(target, left, behind))
+                builder.epsilon(state, number(target, obligations, behind))
             if not body.guards[node] and not body.edges[node]:
                 continue
             for truth, closed, guessed in self._gap(behind):
-                both = self._joined(left, guessed)
+                both = self._joined(obligations, guessed)
                 if both is None:
                     continue
                 for look, negated, target in body.guards[node]:
                     after = self._tested_at(look, negated, truth, behind, both)
                     if after is not None:
-                        builder.epsilon(here, number(target, after, behind))
+                        builder.epsilon(state, number(target, after, behind))
                 if not both and not behind:
                     for low, high, target in body.edges[node]:
-                        builder.edge(here, low, high, number(target, both, ()))
+                        builder.edge(state, low, high, number(target, both, ()))
                     continue
                 runs = self.after(both, closed)
                 for low, high, target in body.edges[node]:
-                    at = bisect_left(runs, low, key=itemgetter(1))
-                    while at < len(runs) and runs[at][0] <= high:
-                        first, last, context = runs[at]
+                    index = bisect_left(runs, low, key=itemgetter(1))
+                    while index < len(runs) and runs[index][0] <= high:
+                        first, last, context = runs[index]
                         there = number(target, *context)
-                        builder.edge(here, max(low, first), min(high, last), there)
-                        at += 1
+                        builder.edge(state, max(low, first), min(high, last), there)
+                        index += 1
         return Product(builder, exits)
 
-    def after(self, left: Obligations, closed: Behind) -> list[Run]:
+    def after(self, obligations: Obligations, closed: Behind) -> list[Run]:
         """The contexts after each symbol that the obligations allow, as sorted ranges."""
-        key = left, closed
+        key = obligations, closed
         if key not in self._contexts:
             targets = [self._row(look, states) for look, states in closed]
-            rows = [self._machines[machine].rows[state] for machine, _, state in left]
+            rows = [self._machines[machine].rows[state] for machine, _, state in obligations]
             rows += [numbers for numbers, _ in targets]
             changes = np.any(np.diff(np.array(rows), axis=1), axis=0)
             starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(self._cuts)]
             runs: list[Run] = []
             for column, end in pairwise(starts):
                 after = self._kept(
-                    (m, no, int(self._machines[m].rows[s][column])) for m, no, s in left
+                    (m, no, int(self._machines[m].rows[s][column])) for m, no, s in obligations
                 )
                 if after is None:
                     continue
@@ -480,18 +480,20 @@ class Looks:
             raise LimitError(message, "states", HINT)
         for values in product((True, False), repeat=len(guessed)):
             truth = dict(zip(guessed, values, strict=True))
-            left: Obligations | None = frozenset()
+            obligations: Obligations | None = frozenset()
             for look, value in truth.items():
                 new = self._obliged(look, not value, behind)
-                left = None if left is None or new is None else self._joined(left, new)
-            if left is None:
+                obligations = (
+                    None if obligations is None or new is None else self._joined(obligations, new)
+                )
+            if obligations is None:
                 continue
             closed = []
             for look, states in behind:
                 reached = self._closure(self._parts[look], states, truth)
                 closed.append((look, reached))
                 truth[look] = not self._parts[look].finals.isdisjoint(reached)
-            yield truth, tuple(closed), left
+            yield truth, tuple(closed), obligations
 
     @staticmethod
     def _closure(body: Body, states: Iterable[int], truth: dict[int, bool]) -> frozenset[int]:
@@ -524,35 +526,40 @@ class Looks:
     # -- lookahead ---------------------------------------------------------------------------------
 
     def _tested_at(
-        self, look: int, negated: int, truth: dict[int, bool], behind: Behind, left: Obligations
+        self,
+        look: int,
+        negated: int,
+        truth: dict[int, bool],
+        behind: Behind,
+        obligations: Obligations,
     ) -> Obligations | None:
         """The obligations after an assertion was tested; None if it is false."""
         if self._assertions[look].is_behind:
-            return left if truth[look] != negated else None
+            return obligations if truth[look] != negated else None
         new = self._obliged(look, bool(negated), behind)
-        return None if new is None else self._joined(left, new)
+        return None if new is None else self._joined(obligations, new)
 
     def _obliged(self, look: int, negated: bool, behind: Behind) -> Obligations | None:
         """The obligation of a lookahead at a position; None if no text meets it."""
         inside = self._assertions[look].inside
-        machine = self._machine(look, tuple(one for one in behind if one[0] in inside))
+        machine = self._machine(look, tuple(entry for entry in behind if entry[0] in inside))
         return self._kept(((machine, negated, 0),))
 
     def _kept(self, obligations: Iterable[Obligation]) -> Obligations | None:
         """The obligations that some texts meet and others do not; None if no text meets one."""
-        left = set()
+        remaining = set()
         for machine, negated, state in obligations:
             if state in (DEAD, self._machines[machine].universal):
                 if (state == DEAD) != negated:
                     return None
                 continue
-            if (machine, not negated, state) in left:
+            if (machine, not negated, state) in remaining:
                 return None
-            left.add((machine, negated, state))
-        return frozenset(left)
+            remaining.add((machine, negated, state))
+        return frozenset(remaining)
 
-    def _joined(self, left: Obligations, new: Obligations) -> Obligations | None:
-        return left | new if not new or not left else self._kept(left | new)
+    def _joined(self, obligations: Obligations, new: Obligations) -> Obligations | None:
+        return obligations | new if not new or not obligations else self._kept(obligations | new)
 
     def _machine(self, look: int, behind: Behind) -> int:
         """The number of the machine of a lookahead after a left context."""

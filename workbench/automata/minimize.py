@@ -102,8 +102,8 @@ def _sort_by_class(edges: Edges, states: int, sorted_edges: Ints, stops: Ints) -
     for state in range(states - 1, -1, -1):
         for k in range(edges.first[state], edges.first[state + 1]):
             stops[edges.labels[k]] -= 1
-            at = stops[edges.labels[k]]
-            sorted_edges[_TAIL, at], sorted_edges[_HEAD, at] = state, edges.targets[k]
+            position = stops[edges.labels[k]]
+            sorted_edges[_TAIL, position], sorted_edges[_HEAD, position] = state, edges.targets[k]
     for its_class in range(len(stops) - 1):
         stops[its_class] = stops[its_class + 1]
     stops[len(stops) - 1] = end
@@ -143,10 +143,10 @@ def _add_set(partition: Ints, start: int, end: int) -> None:
 @inner
 def _mark(partition: Ints, member: int) -> None:
     """Mark a number: move it to the front part of its set."""
-    its_set, place = partition[SET, member], partition[_PLACE, member]
+    its_set, position = partition[SET, member], partition[_PLACE, member]
     front = partition[_START, its_set] + partition[_MARKED, its_set]
     other = partition[_MEMBERS, front]
-    partition[_MEMBERS, place], partition[_PLACE, other] = other, place
+    partition[_MEMBERS, position], partition[_PLACE, other] = other, position
     partition[_MEMBERS, front], partition[_PLACE, member] = member, front
     if partition[_MARKED, its_set] == 0:
         partition[_TOUCHED, partition[_COUNTS, _SOME]] = its_set
@@ -173,8 +173,8 @@ def _split(partition: Ints) -> None:
         else:
             partition[_END, its_set] = middle
             partition[_START, fresh], partition[_END, fresh] = middle, end
-        for at in range(partition[_START, fresh], partition[_END, fresh]):
-            partition[SET, partition[_MEMBERS, at]] = fresh
+        for position in range(partition[_START, fresh], partition[_END, fresh]):
+            partition[SET, partition[_MEMBERS, position]] = fresh
     partition[_COUNTS, _SOME] = 0
 
 
@@ -206,13 +206,13 @@ def _find_columns(
 @inner
 def _same_column(edges: Ints, stops: Ints, blocks: Ints, left: int, right: int) -> bool:
     """Whether two symbol classes lead to the same block from every state."""
-    one, other = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
-    if stops[left] - one != stops[right] - other:
+    left_start, other = stops[left - 1] if left > 0 else 0, stops[right - 1] if right > 0 else 0
+    if stops[left] - left_start != stops[right] - other:
         return False
-    for k in range(stops[left] - one):
+    for k in range(stops[left] - left_start):
         if (
-            edges[_TAIL, one + k] != edges[_TAIL, other + k]
-            or blocks[edges[_HEAD, one + k]] != blocks[edges[_HEAD, other + k]]
+            edges[_TAIL, left_start + k] != edges[_TAIL, other + k]
+            or blocks[edges[_HEAD, left_start + k]] != blocks[edges[_HEAD, other + k]]
         ):
             return False
     return True
@@ -224,7 +224,7 @@ def _write_normal(
     table: Ints, kept_ends: Flags,
 ) -> None:  # fmt: skip
     """Write one state for each block, numbered breadth first by class."""
-    numbers, order, made = space[0], space[1], 1
+    numbers, order, count = space[0], space[1], 1
     for state in range(len(table)):
         numbers[state] = -1
     order[0] = numbers[blocks[0]] = 0
@@ -237,9 +237,9 @@ def _write_normal(
                 continue
             target = edges.targets[k]
             if numbers[blocks[target]] < 0:
-                numbers[blocks[target]] = made
-                order[made] = target
-                made += 1
+                numbers[blocks[target]] = count
+                order[count] = target
+                count += 1
             table[row, column] = numbers[blocks[target]]
 
 
@@ -285,42 +285,42 @@ def _smallest_of(
     co-accessible are left out.
     """
     states, width = table.shape
-    renamed, columns, made = np.full(width, -1, np.int32), np.empty(width, np.int32), 0
+    renamed, columns, class_count = np.full(width, -1, np.int32), np.empty(width, np.int32), 0
     for symbol in range(len(classes)):
         its_class = classes[symbol]
         if renamed[its_class] < 0:
-            renamed[its_class], columns[made] = made, its_class
-            made += 1
+            renamed[its_class], columns[class_count] = class_count, its_class
+            class_count += 1
         classes[symbol] = renamed[its_class]
     alive = np.zeros(states, np.bool_)
     _find_coaccessible(table, ends, alive)
     numbers, order, edges = np.full(states, -1, np.int32), np.empty(states, np.int32), 0
-    found, row = 0, 0
+    state_count, row = 0, 0
     if alive[initial]:
-        numbers[initial], order[0], found = 0, initial, 1
-    while row < found:
-        for k in range(made):
+        numbers[initial], order[0], state_count = 0, initial, 1
+    while row < state_count:
+        for k in range(class_count):
             target = table[order[row], columns[k]]
             if target < 0 or not alive[target]:
                 continue
             edges += 1
             if numbers[target] < 0:
-                numbers[target], order[found] = found, target
-                found += 1
+                numbers[target], order[state_count] = state_count, target
+                state_count += 1
         row += 1
-    first, labels = np.empty(found + 1, np.int32), np.empty(edges, np.int32)
-    targets, kept_ends, edges = np.empty(edges, np.int32), np.empty(found, np.bool_), 0
-    for row in range(found):
+    first, labels = np.empty(state_count + 1, np.int32), np.empty(edges, np.int32)
+    targets, kept_ends, edges = np.empty(edges, np.int32), np.empty(state_count, np.bool_), 0
+    for row in range(state_count):
         first[row], kept_ends[row] = edges, ends[order[row]]
-        for k in range(made):
+        for k in range(class_count):
             target = table[order[row], columns[k]]
             if target >= 0 and alive[target]:
                 labels[edges], targets[edges] = k, numbers[target]
                 edges += 1
-    first[found] = edges
-    if found == 0:
+    first[state_count] = edges
+    if state_count == 0:
         return table[:0], kept_ends, classes
-    small, small_ends = normal_form(Edges(first, labels, targets), kept_ends, classes, made)
+    small, small_ends = normal_form(Edges(first, labels, targets), kept_ends, classes, class_count)
     return small, small_ends, classes
 
 

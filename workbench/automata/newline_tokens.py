@@ -79,7 +79,9 @@ def _by_column(
     pairs = list(enumerate(newline.classes.tolist()))
     # a line feed, a blank and a tab each have a separate class here
     kinds = list(dict.fromkeys((its_class, _moves(byte, tab)) for byte, its_class in pairs))
-    classes = np.array([kinds.index((one, _moves(byte, tab))) for byte, one in pairs], np.uint16)
+    classes = np.array(
+        [kinds.index((symbol, _moves(byte, tab))) for byte, symbol in pairs], np.uint16
+    )
     # a state of the token at each count: none yet, 0, 1, … and more than the limit
     counts = np.arange(limits.columns + 3)
     limits.check("states", len(newline) * len(counts))
@@ -104,18 +106,18 @@ def _by_column(
     edges = np.stack([columns, columns, rows[sources, columns]], 1).astype(np.int32)
     first = np.searchsorted(sources, np.arange(len(rows) + 1)).astype(np.int32)
     no_epsilons = np.empty(0, np.int32), np.zeros(len(rows) + 1, np.int32)
-    found: dict[State, list[Dfa]] = {end: [] for end in ends}
+    machines: dict[State, list[Dfa]] = {end: [] for end in ends}
     for end, count in product(ends, counts[1:-1]):  # the machines differ in their final states
         clock.check()
         finals = np.arange(len(rows)) == numbers[end * len(counts) + count]
         alive = coaccessible(edges, first, *no_epsilons, finals)
         if not alive[0]:
-            found[end].append(nothing(len(classes)))
+            machines[end].append(nothing(len(classes)))
             continue
         numbered = np.where(alive, np.cumsum(alive, dtype=np.int32) - 1, DEAD)
         table = np.append(numbered, DEAD)[rows[alive]].astype(np.int32)
-        found[end].append(smallest_of(classes, table, finals[alive]))
-    return found
+        machines[end].append(smallest_of(classes, table, finals[alive]))
+    return machines
 
 
 def _moves(byte: int, tab: int) -> int:
@@ -137,16 +139,16 @@ def _ignored_after(
     prefixes = Dfa(more.classes, more.table, np.ones(len(more), np.bool_), more.initial)
     either = difference(union(continued, prefixes, limits), empty, limits)
     begin = _first_bytes(more)
-    found = []
+    texts = []
     for kind in (terminals, [newline]):
-        others = (one for one in kind if (_first_bytes(one) & begin).any())
-        if all(intersection(one, either, limits).is_empty for one in others):
-            found.append(between)  # no text continues the newline token
-        elif all(difference(one, continued, limits).is_empty for one in kind):
-            found.append(some)  # every text does
+        others = (machine for machine in kind if (_first_bytes(machine) & begin).any())
+        if all(intersection(machine, either, limits).is_empty for machine in others):
+            texts.append(between)  # no text continues the newline token
+        elif all(difference(machine, continued, limits).is_empty for machine in kind):
+            texts.append(some)  # every text does
         else:
             return None
-    return found[0], found[1], between
+    return texts[0], texts[1], between
 
 
 def _first_bytes(dfa: Dfa) -> npt.NDArray[np.bool_]:

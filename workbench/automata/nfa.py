@@ -54,11 +54,11 @@ _CONVERTED_AT_ONCE = 1 << 16
 
 def int_array(numbers: Sequence[int]) -> Ints:
     """The numbers as an array, converted in parts: other threads run between them."""
-    made = np.empty(len(numbers), np.int32)
+    array = np.empty(len(numbers), np.int32)
     for begin in range(0, len(numbers), _CONVERTED_AT_ONCE):
         part = numbers[begin : begin + _CONVERTED_AT_ONCE]
-        made[begin : begin + len(part)] = part
-    return made
+        array[begin : begin + len(part)] = part
+    return array
 
 
 def grouped(edges: Ints, epsilons: Ints, states: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -88,9 +88,9 @@ def group(rows: Ints, count: int, first: Ints, by_source: Ints) -> None:
         first[state] = end
     for k in range(count - 1, -1, -1):
         first[rows[k, 0]] -= 1
-        at = first[rows[k, 0]]
+        position = first[rows[k, 0]]
         for column in range(by_source.shape[1]):
-            by_source[at, column] = rows[k, column + 1]
+            by_source[position, column] = rows[k, column + 1]
 
 
 @njit()
@@ -125,8 +125,12 @@ def find_coaccessible(
         for k in range(first[state], first[state + 1]):
             sources[k], before[k], latest[edges[k, 2]] = state, latest[edges[k, 2]], k
         for k in range(first_epsilon[state], first_epsilon[state + 1]):
-            at = read + k
-            sources[at], before[at], latest[epsilons[k]] = state, latest[epsilons[k]], at
+            position = read + k
+            sources[position], before[position], latest[epsilons[k]] = (
+                state,
+                latest[epsilons[k]],
+                position,
+            )
     while top > 0:
         top -= 1
         k = latest[stack[top]]

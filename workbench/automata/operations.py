@@ -105,8 +105,8 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
     if (inner := asserted(regex)) is not None:
         anything = Repeat(Bytes(ANY_BYTE, regex.span), 0, None, regex.span)
         whole = Concat((anything, inner, anything), regex.span)
-        found = thompson(Extension(Kind.ASSERTED, (whole,), regex.span), limits)
-        machine = smallest(found, limits)
+        nfa = thompson(Extension(Kind.ASSERTED, (whole,), regex.span), limits)
+        machine = smallest(nfa, limits)
         return difference(some_bytes(), machine, limits)
     program = Program([SEQUENCE, 2, 0])
     program.anything()
@@ -118,17 +118,17 @@ def without_match(regex: Regex, limits: Limits = LIMITS) -> Dfa:
 
 def _avoiding(nfa: Nfa, limits: Limits) -> Dfa:
     """The non-empty byte strings without a prefix that the machine accepts."""
-    found = determinize(nfa, limits)
-    if found.is_empty:
+    dfa = determinize(nfa, limits)
+    if dfa.is_empty:
         return minimize(some_bytes(), limits)
-    table = np.where(found.finals[found.table] & (found.table != DEAD), DEAD, found.table)
-    # from every other state of `found` any byte may follow, and the text may end
-    start_copy = np.int32(len(found))
-    table = np.vstack([table, table[found.initial]]).astype(np.int32)
-    finals = np.append(~found.finals, False)
-    if found.finals[found.initial]:
+    table = np.where(dfa.finals[dfa.table] & (dfa.table != DEAD), DEAD, dfa.table)
+    # from every other state of `dfa` any byte may follow, and the text may end
+    start_copy = np.int32(len(dfa))
+    table = np.vstack([table, table[dfa.initial]]).astype(np.int32)
+    finals = np.append(~dfa.finals, False)
+    if dfa.finals[dfa.initial]:
         return nothing(BYTES)
-    return minimize(Dfa(found.classes, table, finals, int(start_copy)), limits)
+    return minimize(Dfa(dfa.classes, table, finals, int(start_copy)), limits)
 
 
 def some_bytes() -> Dfa:
@@ -180,8 +180,11 @@ def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
     rows = table_rows(dfa.table)
 
     def step(pair: _Pair) -> list[_Pair | None]:
-        state, left = pair
-        return [(target, left - 1) if target != DEAD and left else None for target in rows[state]]
+        state, remaining = pair
+        return [
+            (target, remaining - 1) if target != DEAD and remaining else None
+            for target in rows[state]
+        ]
 
     def final(pair: _Pair) -> bool:
         return bool(dfa.finals[pair[0]])
@@ -221,16 +224,16 @@ def _pairs(
     room = min(most + 1, (len(left) + 1) * across)
     table, ends = np.empty((room, width), np.int32), np.empty(room, np.bool_)
     pairs, slots = np.empty(room, np.int64), np.full(2 * room, -1, np.int32)
-    pairs[0], made, row = left_initial * across + right_initial, 1, 0
+    pairs[0], count, row = left_initial * across + right_initial, 1, 0
     slots[pairs[0] % len(slots)] = 0
-    while row < made:
+    while row < count:
         # the last number of each machine is its dead state
-        one, other = pairs[row] // across, pairs[row] % across
-        accepted = 2 * int64(one < len(left) and left_ends[one])
+        left_state, other = pairs[row] // across, pairs[row] % across
+        accepted = 2 * int64(left_state < len(left) and left_ends[left_state])
         accepted += int64(other < len(right) and right_ends[other])
         ends[row] = operation >> accepted & 1
         for k in range(width):
-            a = int64(left[one, k]) if one < len(left) else int64(DEAD)
+            a = int64(left[left_state, k]) if left_state < len(left) else int64(DEAD)
             b = int64(right[other, k]) if other < len(right) else int64(DEAD)
             table[row, k] = DEAD
             if not (
@@ -244,13 +247,13 @@ def _pairs(
             while slots[slot] >= 0 and pairs[slots[slot]] != pair:
                 slot = (slot + 1) % len(slots)
             if slots[slot] < 0:
-                if made == room:
+                if count == room:
                     return table, ends
-                slots[slot], pairs[made] = made, pair
-                made += 1
+                slots[slot], pairs[count] = count, pair
+                count += 1
             table[row, k] = slots[slot]
         row += 1
-    return table[:made], ends[:made]
+    return table[:count], ends[:count]
 
 
 def joint_classes(left: Dfa, right: Dfa) -> tuple[npt.NDArray[np.uint16], list[tuple[int, int]]]:
@@ -277,15 +280,15 @@ def witness(left: Dfa, right: Dfa) -> bytes | None:
     seen = {start, (DEAD, DEAD)}
     waiting = deque([start])
     while waiting:
-        here = waiting.popleft()
+        pair = waiting.popleft()
         check_time_budget()
-        if _accepts(left, here[0]) != _accepts(right, here[1]):
-            return _text(here, came_from)
+        if _accepts(left, pair[0]) != _accepts(right, pair[1]):
+            return _text(pair, came_from)
         for symbol, (a, b) in zip(symbols, pairs, strict=True):
-            target = (_step(left, here[0], a), _step(right, here[1], b))
+            target = (_step(left, pair[0], a), _step(right, pair[1], b))
             if target not in seen:
                 seen.add(target)
-                came_from[target] = (here, symbol)
+                came_from[target] = (pair, symbol)
                 waiting.append(target)
     return None
 

@@ -1,6 +1,6 @@
 """Builds the NFA of a program (``regex_program``), in numba kernels.
 
-Thompson's construction with a stack of tasks. A task is an instruction and two existing states:
+Thompson's construction with a stack of tasks. A task is an instruction and second existing states:
 its texts must lead from ``start`` to ``end``. Both states may be shared with the surroundings; this
 is safe because only repetitions create cycles, and these go through separate states. Example,
 ``a(b|c)``::
@@ -47,8 +47,8 @@ class Work(NamedTuple):
            The other arrays have room for more rows than are used; ``counts`` says how many are:
            ``edges`` (source, low, high, target), ``epsilons`` (source, target),
            ``tasks`` (instruction, start, end, end state of the current rule), and ``shared``
-           (previous entry, operation, one, two, state), a map from a state and an instruction to a
-           state: a linked list for each state, from ``latest``.
+           (previous entry, operation, first and second operand, state), a map from a state and an
+           instruction to a state: a linked list for each state, from ``latest``.
     """
 
     code: Ints
@@ -67,8 +67,8 @@ class Work(NamedTuple):
 @inner
 def edge(work: Work, source: int, low: int, high: int, target: int) -> None:
     """Add an edge for the symbols from ``low`` to ``high``."""
-    edges, made = work.edges, work.counts[EDGES]
-    edges[made, 0], edges[made, 1], edges[made, 2], edges[made, 3] = source, low, high, target
+    edges, count = work.edges, work.counts[EDGES]
+    edges[count, 0], edges[count, 1], edges[count, 2], edges[count, 3] = source, low, high, target
     work.counts[EDGES] += 1
 
 
@@ -76,16 +76,21 @@ def edge(work: Work, source: int, low: int, high: int, target: int) -> None:
 def epsilon(work: Work, source: int, target: int) -> None:
     """Add an ε-edge."""
     if source != target:
-        made = work.counts[EPSILONS]
-        work.epsilons[made, 0], work.epsilons[made, 1] = source, target
+        count = work.counts[EPSILONS]
+        work.epsilons[count, 0], work.epsilons[count, 1] = source, target
         work.counts[EPSILONS] += 1
 
 
 @inner
-def push(work: Work, at: int, start: int, end: int, last: int) -> None:
+def push(work: Work, instruction: int, start: int, end: int, last: int) -> None:
     """Add a task: the texts of an instruction lead from ``start`` to ``end``."""
-    tasks, made = work.tasks, work.counts[TASKS]
-    tasks[made, 0], tasks[made, 1], tasks[made, 2], tasks[made, 3] = at, start, end, last
+    tasks, count = work.tasks, work.counts[TASKS]
+    tasks[count, 0], tasks[count, 1], tasks[count, 2], tasks[count, 3] = (
+        instruction,
+        start,
+        end,
+        last,
+    )
     work.counts[TASKS] += 1
 
 
@@ -97,23 +102,23 @@ def new_state(work: Work) -> int:
 
 
 @inner
-def share(work: Work, at: int, what: int, one: int, two: int, state: int) -> None:
-    """Remember a state under the state ``at`` and an instruction."""
-    shared, made = work.shared, work.counts[SHARED]
-    shared[made, 0], shared[made, 1], shared[made, 2] = work.latest[at], what, one
-    shared[made, 3], shared[made, 4] = two, state
-    work.latest[at] = made
+def share(work: Work, source: int, what: int, first: int, second: int, state: int) -> None:
+    """Remember a state under the state ``source`` and an instruction."""
+    shared, count = work.shared, work.counts[SHARED]
+    shared[count, 0], shared[count, 1], shared[count, 2] = work.latest[source], what, first
+    shared[count, 3], shared[count, 4] = second, state
+    work.latest[source] = count
     work.counts[SHARED] += 1
 
 
 @inner
-def found(work: Work, at: int, what: int, one: int, two: int) -> int:
-    """The state remembered under the state ``at`` and an instruction, or −1."""
-    shared, here = work.shared, work.latest[at]
-    while here >= 0:
-        if shared[here, 2] == one and shared[here, 3] == two and shared[here, 1] == what:
-            return int64(shared[here, 4])
-        here = shared[here, 0]
+def shared_state(work: Work, source: int, what: int, first: int, second: int) -> int:
+    """The state remembered under the state ``source`` and an instruction, or −1."""
+    shared, entry = work.shared, work.latest[source]
+    while entry >= 0:
+        if shared[entry, 2] == first and shared[entry, 3] == second and shared[entry, 1] == what:
+            return int64(shared[entry, 4])
+        entry = shared[entry, 0]
     return int64(-1)
 
 
@@ -162,8 +167,11 @@ def _build(
 
     If an array is too small, everything starts again with arrays four times as large.
     """
-    at, counts = int64(rules[root, FIRST]) if root >= 0 else int64(0), np.empty(5, np.int64)
-    room = 64 + after[at] - at
+    instruction, counts = (
+        int64(rules[root, FIRST]) if root >= 0 else int64(0),
+        np.empty(5, np.int64),
+    )
+    room = 64 + after[instruction] - instruction
     while True:
         room *= 4
         work = Work(
@@ -208,66 +216,70 @@ def _run_tasks(work: Work, most: int) -> bool:
     counts, room = work.counts, len(work.latest)
     while counts[TASKS] > 0 and counts[STATES] <= most:
         task = counts[TASKS] - 1
-        at, start = int64(work.tasks[task, 0]), int64(work.tasks[task, 1])
+        instruction, start = int64(work.tasks[task, 0]), int64(work.tasks[task, 1])
         end, last = int64(work.tasks[task, 2]), int64(work.tasks[task, 3])
-        what = work.code[at, 0]
-        one, two = int64(work.code[at, 1]), int64(work.code[at, 2])
-        needed = _needed(work, at)
+        what = work.code[instruction, 0]
+        first, second = int64(work.code[instruction, 1]), int64(work.code[instruction, 2])
+        needed = _needed(work, instruction)
         for count in counts:
             if count + needed > room:
                 return False
         counts[TASKS] = task
-        if work.texts[at] == 0:
+        if work.texts[instruction] == 0:
             continue
         if what == RANGE:
-            edge(work, start, one, two, end)
+            edge(work, start, first, second, end)
         elif what == LITERAL:
-            _write_literal(work, one, two, start, end)
+            _write_literal(work, first, second, start, end)
         elif what == MACHINE:
-            _write_machine(work, one, start, end)
+            _write_machine(work, first, start, end)
         elif what == SEQUENCE:
-            _write_sequence(work, at + 1, one, start, end, last)
+            _write_sequence(work, instruction + 1, first, start, end, last)
         elif what == CHOICE:
-            _write_choice(work, at, start, end, last)
+            _write_choice(work, instruction, start, end, last)
         elif what == REPEAT:
-            _write_repeat(work, at + 1, one, two, start, end, last)
+            _write_repeat(work, instruction + 1, first, second, start, end, last)
         else:
-            _write_call(work, one, start, end, last)
+            _write_call(work, first, start, end, last)
     return True
 
 
 @inner
-def _needed(work: Work, at: int) -> int:
+def _needed(work: Work, instruction: int) -> int:
     """The most entries an instruction adds to any of the counts."""
-    what, one, two = work.code[at, 0], int64(work.code[at, 1]), int64(work.code[at, 2])
+    what, first, second = (
+        work.code[instruction, 0],
+        int64(work.code[instruction, 1]),
+        int64(work.code[instruction, 2]),
+    )
     if what == LITERAL:
-        return 2 + two
+        return 2 + second
     if what == MACHINE:
-        return 2 + int64(work.data[one] + work.data[one + 1])
+        return 2 + int64(work.data[first] + work.data[first + 1])
     if what == REPEAT:
-        return 4 + max(one, two)
-    return 4 + 2 * int64(work.after[at] - at)
+        return 4 + max(first, second)
+    return 4 + 2 * int64(work.after[instruction] - instruction)
 
 
 @inner
-def _write_literal(work: Work, place: int, length: int, start: int, end: int) -> None:
+def _write_literal(work: Work, offset: int, length: int, start: int, end: int) -> None:
     """One edge for each byte."""
     if length == 0:
         epsilon(work, start, end)
-    here = start
+    state = start
     for k in range(length):
-        there = end if k == length - 1 else new_state(work)
-        byte = int64(work.data[place + k])
-        edge(work, here, byte, byte, there)
-        here = there
+        target = end if k == length - 1 else new_state(work)
+        byte = int64(work.data[offset + k])
+        edge(work, state, byte, byte, target)
+        state = target
 
 
 @inner
-def _write_machine(work: Work, place: int, start: int, end: int) -> None:
+def _write_machine(work: Work, begin: int, start: int, end: int) -> None:
     """A copy of an automaton; its states 0 and 1 become ``end`` and ``start``."""
-    data, offset, at = work.data, work.counts[STATES] - 2, place + HEADER
-    work.counts[STATES] += data[place] - 2
-    for k in range(at, at + 4 * int64(data[place + 1]), 4):
+    data, offset, position = work.data, work.counts[STATES] - 2, begin + HEADER
+    work.counts[STATES] += data[begin] - 2
+    for k in range(position, position + 4 * int64(data[begin + 1]), 4):
         source = start if data[k] == 1 else offset + int64(data[k])
         target = end if data[k + 3] == 0 else offset + int64(data[k + 3])
         if data[k + 1] < 0:
@@ -277,34 +289,36 @@ def _write_machine(work: Work, place: int, start: int, end: int) -> None:
 
 
 @inner
-def _write_sequence(work: Work, at: int, count: int, start: int, end: int, last: int) -> None:
-    """A task for each of ``count`` parts, the first at ``at``, with new states between them."""
+def _write_sequence(
+    work: Work, instruction: int, count: int, start: int, end: int, last: int
+) -> None:
+    """A task for each of ``count`` parts from ``instruction`` on, with new states between them."""
     if count == 0:
         epsilon(work, start, end)
-    part, here = at, start
+    part, source = instruction, start
     for k in range(count):
-        there = end if k == count - 1 else new_state(work)
-        push(work, part, here, there, last)
-        part, here = int64(work.after[part]), there
+        target = end if k == count - 1 else new_state(work)
+        push(work, part, source, target, last)
+        part, source = int64(work.after[part]), target
 
 
 @inner
-def _write_choice(work: Work, at: int, start: int, end: int, last: int) -> None:
+def _write_choice(work: Work, instruction: int, start: int, end: int, last: int) -> None:
     """A task for each option; options with equal first characters share states, as in a trie."""
-    code, option = work.code, at + 1
-    for _ in range(code[at, 1]):
-        here, part, left = start, option, int64(1)
+    code, option = work.code, instruction + 1
+    for _ in range(code[instruction, 1]):
+        source, part, remaining = start, option, int64(1)
         if code[option, 0] == SEQUENCE and work.texts[option] != 0:
-            part, left = option + 1, int64(code[option, 1])
-        while left > 1 and (code[part, 0] == RANGE or code[part, 0] == MACHINE):
-            what, one, two = int64(code[part, 0]), int64(code[part, 1]), int64(code[part, 2])
-            there = found(work, here, what, one, two)
-            if there < 0:
-                there = new_state(work)
-                share(work, here, what, one, two, there)
-                push(work, part, here, there, last)
-            here, part, left = there, part + 1, left - 1
-        _write_sequence(work, part, left, here, end, last)
+            part, remaining = option + 1, int64(code[option, 1])
+        while remaining > 1 and (code[part, 0] == RANGE or code[part, 0] == MACHINE):
+            what, first, second = int64(code[part, 0]), int64(code[part, 1]), int64(code[part, 2])
+            target = shared_state(work, source, what, first, second)
+            if target < 0:
+                target = new_state(work)
+                share(work, source, what, first, second, target)
+                push(work, part, source, target, last)
+            source, part, remaining = target, part + 1, remaining - 1
+        _write_sequence(work, part, remaining, source, end, last)
         option = int64(work.after[option])
 
 
@@ -313,25 +327,25 @@ def _write_repeat(
     work: Work, part: int, low: int, high: int, start: int, end: int, last: int
 ) -> None:
     """A task for each copy; those above ``low`` can be skipped."""
-    here = start
+    source = start
     for copy in range(low if high >= 0 else max(low - 1, 0)):
-        there = end if copy == high - 1 else new_state(work)
-        push(work, part, here, there, last)
-        here = there
+        target = end if copy == high - 1 else new_state(work)
+        push(work, part, source, target, last)
+        source = target
     if high < 0:
         before = new_state(work)
         behind = new_state(work) if low > 0 else before
-        epsilon(work, here, before)
+        epsilon(work, source, before)
         push(work, part, before, behind, last)
         epsilon(work, behind, before)
-        here = behind
+        source = behind
     for copy in range(low, high):
         # from every copy directly to the end, not through the following copies: short closures
-        epsilon(work, here, end)
-        there = end if copy == high - 1 else new_state(work)
-        push(work, part, here, there, last)
-        here = there
-    epsilon(work, here, end)
+        epsilon(work, source, end)
+        target = end if copy == high - 1 else new_state(work)
+        push(work, part, source, target, last)
+        source = target
+    epsilon(work, source, end)
 
 
 @inner
@@ -347,7 +361,7 @@ def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
     cycles of rules become cycles of states.
     """
     rules, symbol = work.rules, int64(work.rules[rule, SYMBOL])
-    if start == _START and found(work, int64(_END), int64(CALL), rule, int64(0)) == _START:
+    if start == _START and shared_state(work, int64(_END), int64(CALL), rule, int64(0)) == _START:
         epsilon(work, int64(_END), end)  # the root rule calls itself first: a loop after its end
         if rules[rule, TEXTS] & HAS_EMPTY:
             epsilon(work, start, end)
@@ -357,7 +371,7 @@ def _write_call(work: Work, rule: int, start: int, end: int, last: int) -> None:
         if rules[rule, TEXTS] & HAS_EMPTY:
             epsilon(work, start, end)
         return
-    entry = found(work, end, int64(CALL), rule, int64(0))
+    entry = shared_state(work, end, int64(CALL), rule, int64(0))
     if entry < 0:
         entry = new_state(work)
         share(work, end, int64(CALL), rule, int64(0), entry)

@@ -6,7 +6,7 @@ One pass over a tree in Python writes the program; everything that needs the tre
 The code is an int32 array (instructions, 3): an operation and two operands. An operation with
 parts precedes its parts (Polish notation). The program of ``ab|[0-9]{2,}`` is::
 
-    index  operation  one  two    meaning
+    index  operation first second meaning
       0    CHOICE       2    0    one of 2 options
       1    SEQUENCE     2    0      2 parts
       2    RANGE       97   97        the byte "a"
@@ -103,11 +103,11 @@ class Program:
         if len(ranges) == 1 and ranges[0][1] <= _LAST_ASCII:
             self.code += (RANGE, *ranges[0])
             return
-        at = self._sets.get(ranges)
-        if at is None:
-            at = self._sets[ranges] = len(self.data)
+        offset = self._sets.get(ranges)
+        if offset is None:
+            offset = self._sets[ranges] = len(self.data)
             self.data += _of_characters(ranges)
-        self.code += (MACHINE, at, HAS_TEXT | HAS_NONEMPTY if ranges else 0)
+        self.code += (MACHINE, offset, HAS_TEXT | HAS_NONEMPTY if ranges else 0)
 
     def one_byte(self, ranges: Ranges) -> None:
         """Add one byte of a set."""
@@ -120,14 +120,14 @@ class Program:
         self.code += (MACHINE, len(self.data), _texts_of(machine))
         self.data += (len(machine) + 2, 0, 0, -1)
 
-    def set_machine(self, at: int, machine: Dfa) -> None:
-        """Replace the instruction ``at`` by an automaton."""
+    def set_machine(self, index: int, machine: Dfa) -> None:
+        """Replace the instruction ``index`` by an automaton."""
         instruction = self._machines.get(machine)
         if instruction is None:
             instruction = (MACHINE, len(self.data), _texts_of(machine))
             self._machines[machine] = instruction
             self.data += _of_machine(machine)
-        self.code[WIDTH * at : WIDTH * (at + 1)] = instruction
+        self.code[WIDTH * index : WIDTH * (index + 1)] = instruction
 
     def nfa(self, nfa: Nfa) -> None:
         """Add an automaton with the initial and final state that ``MACHINE`` requires."""
@@ -202,16 +202,16 @@ def _of_machine(machine: Dfa) -> list[int]:
 def subtree_ends(code: Ints) -> Ints:
     """For each instruction the index after its last part, (instructions,)."""
     after = np.empty(len(code), np.int32)
-    for at in range(len(code) - 1, -1, -1):
+    for index in range(len(code) - 1, -1, -1):
         parts = 0
-        if code[at, 0] == SEQUENCE or code[at, 0] == CHOICE:
-            parts = code[at, 1]
-        elif code[at, 0] == REPEAT:
+        if code[index, 0] == SEQUENCE or code[index, 0] == CHOICE:
+            parts = code[index, 1]
+        elif code[index, 0] == REPEAT:
             parts = 1
-        end = at + 1
+        end = index + 1
         for _ in range(parts):
             end = after[end]
-        after[at] = end
+        after[index] = end
     return after
 
 
@@ -260,83 +260,88 @@ def simple_repeat(regex: Repeat) -> tuple[Regex, int, int | None]:
 
 def measures(code: Ints, data: Ints) -> _Measures:
     """The measures of each instruction with its parts, (instructions, 3)."""
-    found = np.empty((len(code), 3), np.int64)
-    _measure(code, data, found, np.empty(len(code) + 1, np.int32))
-    return found
+    measures = np.empty((len(code), 3), np.int64)
+    _measure(code, data, measures, np.empty(len(code) + 1, np.int32))
+    return measures
 
 
 @njit(_nrt=False)
-def _measure(code: Ints, data: Ints, found: _Measures, stack: Ints) -> None:
+def _measure(code: Ints, data: Ints, measures: _Measures, stack: Ints) -> None:
     """Write the measures, from the last instruction to the first; ``stack`` is scratch space."""
     top = 0
-    for at in range(len(code) - 1, -1, -1):
-        what, one, two = code[at, 0], int64(code[at, 1]), int64(code[at, 2])
+    for index in range(len(code) - 1, -1, -1):
+        what, first, second = code[index, 0], int64(code[index, 1]), int64(code[index, 2])
         if what == RANGE:
-            found[at, _STATES] = found[at, _SHORTEST] = found[at, _LONGEST] = 1
+            measures[index, _STATES] = measures[index, _SHORTEST] = measures[index, _LONGEST] = 1
         elif what == LITERAL:
-            found[at, _STATES] = found[at, _SHORTEST] = found[at, _LONGEST] = two
+            measures[index, _STATES] = second
+            measures[index, _SHORTEST] = measures[index, _LONGEST] = second
         elif what == MACHINE:
-            found[at, _STATES] = data[one] - 1
-            found[at, _SHORTEST] = data[one + 2] if two != 0 else _NONE
-            found[at, _LONGEST] = data[one + 3]
+            measures[index, _STATES] = data[first] - 1
+            measures[index, _SHORTEST] = data[first + 2] if second != 0 else _NONE
+            measures[index, _LONGEST] = data[first + 3]
         elif what == SEQUENCE:
-            top -= one
-            _measure_sequence(found, at, stack, top, one)
+            top -= first
+            _measure_sequence(measures, index, stack, top, first)
         elif what == CHOICE:
-            top -= one
-            _measure_choice(found, at, stack, top, one)
+            top -= first
+            _measure_choice(measures, index, stack, top, first)
         elif what == REPEAT:
             top -= 1
-            _measure_repeat(found, at, int64(stack[top]), one, two)
+            _measure_repeat(measures, index, int64(stack[top]), first, second)
         else:
-            found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, _NONE
+            measures[index, _STATES], measures[index, _SHORTEST], measures[index, _LONGEST] = (
+                1,
+                0,
+                _NONE,
+            )
         for column in range(3):
-            found[at, column] = min(found[at, column], _MAX_COUNT)
-        stack[top] = at
+            measures[index, column] = min(measures[index, column], _MAX_COUNT)
+        stack[top] = index
         top += 1
 
 
 @inner
-def _measure_sequence(found: _Measures, at: int, parts: Ints, begin: int, count: int) -> None:
+def _measure_sequence(measures: _Measures, index: int, parts: Ints, begin: int, count: int) -> None:
     """Measure a sequence: states and lengths are added."""
-    found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, 0, 0
+    measures[index, _STATES], measures[index, _SHORTEST], measures[index, _LONGEST] = 1, 0, 0
     for k in range(begin, begin + count):
         part = parts[k]
-        found[at, _STATES] += found[part, _STATES]
+        measures[index, _STATES] += measures[part, _STATES]
         for column in (_SHORTEST, _LONGEST):
-            if found[at, column] == _NONE or found[part, column] == _NONE:
-                found[at, column] = _NONE
+            if measures[index, column] == _NONE or measures[part, column] == _NONE:
+                measures[index, column] = _NONE
             else:
-                found[at, column] += found[part, column]
+                measures[index, column] += measures[part, column]
 
 
 @inner
-def _measure_choice(found: _Measures, at: int, options: Ints, begin: int, count: int) -> None:
+def _measure_choice(measures: _Measures, index: int, options: Ints, begin: int, count: int) -> None:
     """Measure a choice: states are added; the least and the greatest length."""
-    found[at, _STATES], found[at, _SHORTEST], found[at, _LONGEST] = 1, _NONE, 0
+    measures[index, _STATES], measures[index, _SHORTEST], measures[index, _LONGEST] = 1, _NONE, 0
     for k in range(begin, begin + count):
         option = options[k]
-        found[at, _STATES] += found[option, _STATES]
-        shortest, longest = found[option, _SHORTEST], found[option, _LONGEST]
+        measures[index, _STATES] += measures[option, _STATES]
+        shortest, longest = measures[option, _SHORTEST], measures[option, _LONGEST]
         if shortest == _NONE:
             continue
-        if found[at, _SHORTEST] == _NONE or shortest < found[at, _SHORTEST]:
-            found[at, _SHORTEST] = shortest
-        if longest == _NONE or found[at, _LONGEST] == _NONE:
-            found[at, _LONGEST] = _NONE
+        if measures[index, _SHORTEST] == _NONE or shortest < measures[index, _SHORTEST]:
+            measures[index, _SHORTEST] = shortest
+        if longest == _NONE or measures[index, _LONGEST] == _NONE:
+            measures[index, _LONGEST] = _NONE
         else:
-            found[at, _LONGEST] = max(found[at, _LONGEST], longest)
+            measures[index, _LONGEST] = max(measures[index, _LONGEST], longest)
 
 
 @inner
-def _measure_repeat(found: _Measures, at: int, part: int, low: int, high: int) -> None:
+def _measure_repeat(measures: _Measures, index: int, part: int, low: int, high: int) -> None:
     """Measure a repetition; copies of a part without texts contribute nothing."""
-    found[at, _STATES] = 2 + found[part, _STATES] * (max(low, 1) if high < 0 else high)
-    shortest, longest = found[part, _SHORTEST], found[part, _LONGEST]
+    measures[index, _STATES] = 2 + measures[part, _STATES] * (max(low, 1) if high < 0 else high)
+    shortest, longest = measures[part, _SHORTEST], measures[part, _LONGEST]
     if shortest == _NONE and low > 0:
-        found[at, _SHORTEST], found[at, _LONGEST] = _NONE, 0
+        measures[index, _SHORTEST], measures[index, _LONGEST] = _NONE, 0
     elif shortest == _NONE or longest == 0 or high == 0:
-        found[at, _SHORTEST], found[at, _LONGEST] = 0, 0
+        measures[index, _SHORTEST], measures[index, _LONGEST] = 0, 0
     else:
-        found[at, _SHORTEST] = shortest * low
-        found[at, _LONGEST] = _NONE if longest < 0 or high < 0 else longest * high
+        measures[index, _SHORTEST] = shortest * low
+        measures[index, _LONGEST] = _NONE if longest < 0 or high < 0 else longest * high

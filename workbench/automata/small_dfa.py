@@ -91,20 +91,20 @@ def _smallest_subsets(
         return True, classes, table, ends[:0]
     closures, sets = np.empty((size, words), np.uint64), np.empty((most + 1, words), np.uint64)
     find_closures(first, epsilons, first_epsilon, alive, finals, closures, space)
-    found = Edges(
+    written = Edges(
         np.empty(most + 1, np.int32), np.empty(most * count, np.int32),
         np.empty(most * count, np.int32),
     )  # fmt: skip
-    made = find_subsets(
+    set_count = find_subsets(
         edges, first, closures, alive, classes, initial, finals, sets[:most],
-        np.empty(4 * most, np.int32), found, ends, np.empty((len(edges), 4), np.int32),
+        np.empty(4 * most, np.int32), written, ends, np.empty((len(edges), 4), np.int32),
         np.empty(count, np.int32), np.empty(size, np.int32), sets[most], np.empty(1, np.int64),
     )  # fmt: skip
-    if made < 0:
+    if set_count < 0:
         return False, classes, table, ends[:0]
     # the last entry of ``classes`` was scratch space
     classes = classes[:symbols]
-    small, small_ends = normal_form(found, ends[:made], classes, count)
+    small, small_ends = normal_form(written, ends[:set_count], classes, count)
     return True, classes, small, small_ends
 
 
@@ -131,13 +131,13 @@ def direct_dfa(nfa: Nfa, limits: Limits = LIMITS) -> Dfa | None:
     table, ends = np.full((size, columns), DEAD, np.int32), np.zeros(size, np.bool_)
     edges = flat.edges.copy()
     edges[:, :2] = classes[edges[:, :2]]
-    made = _walk(
+    count = _walk(
         edges, flat.first, flat.epsilons, flat.first_epsilon, alive, flat.finals, nfa.initial,
         table, ends, np.full(size, -1, np.int32), np.empty((3, size), np.int32),
     )  # fmt: skip
-    if made == _AMBIGUOUS or made > limits.states:
+    if count == _AMBIGUOUS or count > limits.states:
         return None
-    return smallest_of(classes, table[:made], ends[:made])
+    return smallest_of(classes, table[:count], ends[:count])
 
 
 @njit(_nrt=False)
@@ -148,8 +148,8 @@ def _walk(
     """Fill the table from the initial state; return the number of states, or ``_AMBIGUOUS``."""
     order, stack, seen = space[0], space[1], space[2]
     seen[:] = -1
-    order[0], numbers[initial], made, row = initial, 0, 1, 0
-    while row < made:
+    order[0], numbers[initial], count, row = initial, 0, 1, 0
+    while row < count:
         stack[0], top = order[row], 1
         seen[order[row]] = row
         while top > 0:
@@ -167,14 +167,14 @@ def _walk(
                 if not alive[target]:
                     continue
                 if numbers[target] < 0:
-                    numbers[target] = made
-                    order[made] = target
-                    made += 1
+                    numbers[target] = count
+                    order[count] = target
+                    count += 1
                 for column in range(edges[k, 0], edges[k, 1] + 1):
                     if not _enter(table, int64(row), int64(column), int64(numbers[target])):
                         return _AMBIGUOUS
         row += 1
-    return made
+    return count
 
 
 @inner

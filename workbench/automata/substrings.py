@@ -33,65 +33,71 @@ def suffix_automaton(letters: Ints) -> tuple[Ints, int]:
         places *= 2
     slots = np.full(places, _NONE, np.int32)
     states[_LINK, 0], states[_LONGEST, 0], states[_LATEST, 0] = _NONE, 0, _NONE
-    size, made, last = int64(1), int64(0), int64(0)
+    size, edge_count, last = int64(1), int64(0), int64(0)
     for letter in letters:
-        here, last = last, size
+        state, last = last, size
         size += 1
         states[_LINK, last], states[_LATEST, last] = 0, _NONE
-        states[_LONGEST, last] = states[_LONGEST, here] + 1
-        while here >= 0 and slots[_slot(edges, slots, here, int64(letter))] == _NONE:
-            made = _add(states, edges, slots, made, here, int64(letter), last)
-            here = int64(states[_LINK, here])
-        if here < 0:
+        states[_LONGEST, last] = states[_LONGEST, state] + 1
+        while state >= 0 and slots[_slot(edges, slots, state, int64(letter))] == _NONE:
+            edge_count = _add(states, edges, slots, edge_count, state, int64(letter), last)
+            state = int64(states[_LINK, state])
+        if state < 0:
             continue
-        there = int64(edges[slots[_slot(edges, slots, here, int64(letter))], _TARGET])
-        if states[_LONGEST, there] == states[_LONGEST, here] + 1:
-            states[_LINK, last] = there
+        next_state = int64(edges[slots[_slot(edges, slots, state, int64(letter))], _TARGET])
+        if states[_LONGEST, next_state] == states[_LONGEST, state] + 1:
+            states[_LINK, last] = next_state
             continue
         twin = size
         size += 1
-        states[_LINK, twin], states[_LATEST, twin] = states[_LINK, there], _NONE
-        states[_LONGEST, twin] = states[_LONGEST, here] + 1
-        made = _copied_state(states, edges, slots, made, there, twin)
-        states[_LINK, there] = states[_LINK, last] = twin
-        _redirect(states, edges, slots, here, int64(letter), there, twin)
-    return edges[:made, :_BEFORE].copy(), size
+        states[_LINK, twin], states[_LATEST, twin] = states[_LINK, next_state], _NONE
+        states[_LONGEST, twin] = states[_LONGEST, state] + 1
+        edge_count = _copied_state(states, edges, slots, edge_count, next_state, twin)
+        states[_LINK, next_state] = states[_LINK, last] = twin
+        _redirect(states, edges, slots, state, int64(letter), next_state, twin)
+    return edges[:edge_count, :_BEFORE].copy(), size
 
 
 @inner
 def _add(
-    states: Ints, edges: Ints, slots: Ints, made: int, source: int, letter: int, target: int
+    states: Ints, edges: Ints, slots: Ints, edge_count: int, source: int, letter: int, target: int
 ) -> int:
     """Write an edge; return the new number of edges."""
-    slots[_slot(edges, slots, source, letter)] = made
-    edges[made, _SOURCE], edges[made, _LETTER], edges[made, _TARGET] = source, letter, target
-    edges[made, _BEFORE] = states[_LATEST, source]
-    states[_LATEST, source] = made
-    return made + 1
+    slots[_slot(edges, slots, source, letter)] = edge_count
+    edges[edge_count, _SOURCE], edges[edge_count, _LETTER], edges[edge_count, _TARGET] = (
+        source,
+        letter,
+        target,
+    )
+    edges[edge_count, _BEFORE] = states[_LATEST, source]
+    states[_LATEST, source] = edge_count
+    return edge_count + 1
 
 
 @inner
-def _copied_state(states: Ints, edges: Ints, slots: Ints, made: int, source: int, twin: int) -> int:
+def _copied_state(
+    states: Ints, edges: Ints, slots: Ints, edge_count: int, source: int, twin: int
+) -> int:
     """Copy all edges of a state to its twin; return the new number of edges."""
     edge = states[_LATEST, source]
     while edge >= 0:
         letter, target = int64(edges[edge, _LETTER]), int64(edges[edge, _TARGET])
-        made = _add(states, edges, slots, made, twin, letter, target)
+        edge_count = _add(states, edges, slots, edge_count, twin, letter, target)
         edge = edges[edge, _BEFORE]
-    return made
+    return edge_count
 
 
 @inner
 def _redirect(
-    states: Ints, edges: Ints, slots: Ints, here: int, letter: int, there: int, twin: int
+    states: Ints, edges: Ints, slots: Ints, state: int, letter: int, old_target: int, twin: int
 ) -> None:
-    """Redirect edges from ``there`` to the twin, along the suffix links while they lead there."""
-    while here >= 0:
-        found = slots[_slot(edges, slots, here, letter)]
-        if edges[found, _TARGET] != there:
+    """Redirect edges from ``old_target`` to the twin, along the suffix links that share it."""
+    while state >= 0:
+        edge = slots[_slot(edges, slots, state, letter)]
+        if edges[edge, _TARGET] != old_target:
             break
-        edges[found, _TARGET] = twin
-        here = int64(states[_LINK, here])
+        edges[edge, _TARGET] = twin
+        state = int64(states[_LINK, state])
 
 
 @inner
@@ -100,10 +106,10 @@ def _slot(edges: Ints, slots: Ints, source: int, letter: int) -> int:
 
     Searching a state's list of edges took time quadratic in a text of many different letters.
     """
-    place = (source * 0x9E3779B1 ^ letter * 0x85EBCA77) & (len(slots) - 1)
-    while slots[place] != _NONE:
-        edge = slots[place]
+    slot = (source * 0x9E3779B1 ^ letter * 0x85EBCA77) & (len(slots) - 1)
+    while slots[slot] != _NONE:
+        edge = slots[slot]
         if edges[edge, _SOURCE] == source and edges[edge, _LETTER] == letter:
             break
-        place = (place + 1) & (len(slots) - 1)
-    return place
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot

@@ -82,8 +82,8 @@ def _sets(letters: Sequence[Regex]) -> list[Ranges]:
 def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
     """The distinct sets, and for each letter the number of its set."""
     numbers: dict[Ranges, int] = {}
-    found = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]
-    return list(numbers), np.array(found, np.int32)
+    set_numbers = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]
+    return list(numbers), np.array(set_numbers, np.int32)
 
 
 def until(phrase: Sequence[Ranges]) -> tuple[list[Ranges], Ints]:

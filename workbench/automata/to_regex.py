@@ -51,13 +51,13 @@ def plain(regex: Regex) -> Regex | None:
             is_text = isinstance(regex, Characters) or not ranges or ranges[-1][1] < 0x80
             return one_of(ranges) if is_text else None
         case Concat(parts) | Alternate(parts):
-            inner = [made for part in parts if (made := plain(part)) is not None]
+            inner = [copy for part in parts if (copy := plain(part)) is not None]
             if len(inner) < len(parts):
                 return None
             return concat(*inner, rows=False) if isinstance(regex, Concat) else either(*inner)
         case Repeat(part, low, high):
-            made = plain(part)
-            return None if made is None else repeat(made, low, high)
+            copy = plain(part)
+            return None if copy is None else repeat(copy, low, high)
         case Group(part, name):
             label = label_of(regex)
             return plain(part) if label is None else Group(label.regex(NO_SPAN), name, NO_SPAN)
@@ -87,20 +87,20 @@ def either(*options: Regex) -> Regex:
     sets: list[Ranges] = []
     optional = False
     for option in options:
-        for one in option.options if isinstance(option, Alternate) else (option,):
-            optional |= one == EMPTY
-            if isinstance(one, Characters):
-                sets.append(one.ranges)
+        for part in option.options if isinstance(option, Alternate) else (option,):
+            optional |= part == EMPTY
+            if isinstance(part, Characters):
+                sets.append(part.ranges)
                 flat.setdefault(NOTHING)  # the position of the set
-            elif one != EMPTY:
-                flat.setdefault(one)
+            elif part != EMPTY:
+                flat.setdefault(part)
     together = one_of(union(*sets)) if sets else NOTHING
-    kept = [together if one == NOTHING else one for one in flat]
-    kept = [one for one in kept if one != NOTHING]
+    kept = [together if part == NOTHING else part for part in flat]
+    kept = [part for part in kept if part != NOTHING]
     if not kept:
         return EMPTY if optional else NOTHING
-    made = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NO_SPAN)
-    return repeat(made, 0, 1) if optional else made
+    choice = kept[0] if len(kept) == 1 else Alternate(tuple(kept), NO_SPAN)
+    return repeat(choice, 0, 1) if optional else choice
 
 
 def factored(*options: Regex) -> Regex:
@@ -116,8 +116,8 @@ def _grouped(
     """Options with a common part combined: the part, and a choice of their remainders."""
     groups: dict[Regex, dict[Regex, None]] = {}
     for option in options:
-        for one in option.options if isinstance(option, Alternate) else (option,):
-            shared, rest = cut(one)
+        for part in option.options if isinstance(option, Alternate) else (option,):
+            shared, rest = cut(part)
             groups.setdefault(shared, {})[rest] = None
     return [
         join(shared, factored(*rests) if len(rests) > 1 else next(iter(rests)))
@@ -188,48 +188,52 @@ _CHECKED_EVERY = 16
 
 def _rows_counted(parts: list[Regex]) -> list[Regex]:
     """``x y x y z`` becomes ``(xy){2} z``, ``x y (xy)*`` and ``(xy)* x y`` become ``(xy)+``."""
-    at = 0
-    while at < len(parts):
-        if at % _CHECKED_EVERY == _CHECKED_EVERY - 1:
+    index = 0
+    while index < len(parts):
+        if index % _CHECKED_EVERY == _CHECKED_EVERY - 1:
             check_time_budget()
-        for row in _candidate_rows(parts, at):
-            whole, end = _combined(parts, at, row)
+        for row in _candidate_rows(parts, index):
+            whole, end = _combined(parts, index, row)
             if whole is not None:
-                parts = [*parts[:at], whole, *parts[end:]]
+                parts = [*parts[:index], whole, *parts[end:]]
                 break
-        at += 1
+        index += 1
     return parts
 
 
-def _candidate_rows(parts: list[Regex], at: int) -> Iterator[tuple[Regex, ...]]:
-    """The rows of parts that may be repeated from index ``at``, the shortest first."""
-    first = parts[at]
+def _candidate_rows(parts: list[Regex], index: int) -> Iterator[tuple[Regex, ...]]:
+    """The rows of parts that may be repeated from ``index``, the shortest first."""
+    first = parts[index]
     if isinstance(first, Repeat) and isinstance(first.part, Concat):
         yield first.part.parts
-    for width, following in enumerate(parts[at + 1 : at + 1 + _MAX_ROW], 1):
+    for width, following in enumerate(parts[index + 1 : index + 1 + _MAX_ROW], 1):
         if following == first or isinstance(following, Repeat):  # else there is no second copy
-            yield tuple(parts[at : at + width])
+            yield tuple(parts[index : index + width])
 
 
-def _combined(parts: list[Regex], at: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
+def _combined(parts: list[Regex], begin: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
     """The adjacent copies of a row as one count (None if it is not worth it), and their end."""
     width = len(row)
     whole = Concat(row, NO_SPAN) if width > 1 else row[0]
-    low, high, found, end = 0, 0, 0, at
+    low, high, copies, end = 0, 0, 0, begin
     endless = False
     while end < len(parts):
-        here = parts[end]
-        if isinstance(here, Repeat) and here.part == whole:
-            low, high, end = low + here.low, high + (here.high or 0), end + 1
-            endless |= here.high is None
+        part = parts[end]
+        if isinstance(part, Repeat) and part.part == whole:
+            low, high, end = low + part.low, high + (part.high or 0), end + 1
+            endless |= part.high is None
         elif tuple(parts[end : end + width]) == row:
             low, high, end = low + 1, high + 1, end + width
         else:
             break
-        found += 1
-    if found < 2:
+        copies += 1
+    if copies < 2:
         return None, end
-    if found == low == high and found * width <= _MAX_COPIED_LETTERS and all(map(_is_letter, row)):
+    if (
+        copies == low == high
+        and copies * width <= _MAX_COPIED_LETTERS
+        and all(map(_is_letter, row))
+    ):
         return None, end  # ``abab`` reads better than ``(ab){2}``
     return repeat(whole, low, None if endless else high), end
 
