@@ -56,11 +56,11 @@ class Dfa:
 
     def run(self, data: bytes, state: State | None = None) -> State:
         """The state after all of ``data``, or ``DEAD``."""
-        here = self.initial if state is None else state
+        current = self.initial if state is None else state
         for byte in data:
-            if (here := self.step(here, byte)) == DEAD:
+            if (current := self.step(current, byte)) == DEAD:
                 return DEAD
-        return here
+        return current
 
     def is_final(self, state: State) -> bool:
         """Whether the text that leads to a state is accepted."""

@@ -44,8 +44,8 @@ class Advice:
     fix: str | None = None
 
     def __repr__(self) -> str:
-        place = f"{self.span.start}:{self.span.end}"
-        return f"Advice({self.kind}, {shorten(repr(self.message), 100)}, {place})"
+        span_text = f"{self.span.start}:{self.span.end}"
+        return f"Advice({self.kind}, {shorten(repr(self.message), 100)}, {span_text})"
 
     @property
     def severity(self) -> str:
@@ -84,8 +84,8 @@ class Problem:
     missing_rule: str = ""
 
     def __repr__(self) -> str:
-        place = ":".join(map(str, self.position or ()))
-        return f"Problem({self.severity} {place}: {shorten(self.message, 80)!r})"
+        position = ":".join(map(str, self.position or ()))
+        return f"Problem({self.severity} {position}: {shorten(self.message, 80)!r})"
 
     @staticmethod
     def of(error: WorkbenchError) -> Problem:
@@ -131,7 +131,7 @@ SIMILAR, VERY_SIMILAR = 0.6, 0.75
 
 def suggestion(
     word: str,
-    known: Iterable[str],
+    names: Iterable[str],
     otherwise: str = "",
     synonyms: Mapping[str, str] | None = None,
     similar: float = SIMILAR,
@@ -141,13 +141,13 @@ def suggestion(
     ``synonyms`` are the names of other notations in lower case. Without a ``similar`` word the hint
     is ``otherwise``.
     """
-    near = nearest(word, known, synonyms, similar)
+    near = nearest(word, names, synonyms, similar)
     return (otherwise, None) if near is None else (f"did you mean {near!r}?", near)
 
 
 def nearest(
     word: str,
-    known: Iterable[str],
+    names: Iterable[str],
     synonyms: Mapping[str, str] | None = None,
     similar: float = SIMILAR,
 ) -> str | None:
@@ -155,7 +155,7 @@ def nearest(
     from difflib import get_close_matches  # imported on first use: most texts are correct
 
     folded: dict[str, str] = {}
-    for each in known:
+    for each in names:
         folded.setdefault(each.casefold(), each)
     asked = word.casefold()
     if asked in folded:

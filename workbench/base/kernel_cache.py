@@ -110,8 +110,8 @@ def complete_list(folder: Path) -> Path:
 
 
 def _stamp(file: str) -> list[float]:
-    found = Path(file).stat()
-    return [found.st_mtime, found.st_size]
+    stat = Path(file).stat()
+    return [stat.st_mtime, stat.st_size]
 
 
 def write_complete(folder: Path, files: Iterable[str]) -> None:

@@ -429,8 +429,8 @@ def _compile_in_another_process() -> None:
         if status:
             errors.seek(0)
             lines = errors.read().decode("utf-8", "replace").split("\n")
-            said = next(filter(str.strip, reversed(lines)), f"exit status {status}")
-            raise subprocess.SubprocessError(said)
+            message = next(filter(str.strip, reversed(lines)), f"exit status {status}")
+            raise subprocess.SubprocessError(message)
 
 
 def _watched(process: subprocess.Popen[bytes], folder: Path) -> int:
@@ -499,13 +499,13 @@ def _scope(names: dict[str, Any], form: Form) -> dict[str, Any]:
     return scope
 
 
-def _reached(kernel: Kernel, found: dict[Kernel, None]) -> dict[Kernel, None]:
-    """A kernel and all kernels it calls, added to ``found``."""
-    found[kernel] = None
+def _reached(kernel: Kernel, kernels: dict[Kernel, None]) -> dict[Kernel, None]:
+    """A kernel and all kernels it calls, added to ``kernels``."""
+    kernels[kernel] = None
     for _, called in _global_names(kernel.py_func):
-        if isinstance(called, Kernel) and called not in found:
-            _reached(called, found)
-    return found
+        if isinstance(called, Kernel) and called not in kernels:
+            _reached(called, kernels)
+    return kernels
 
 
 def _global_names(function: FunctionType) -> Iterator[tuple[str, object]]:
@@ -543,10 +543,10 @@ def _qualified(kind: type) -> tuple[object, ...]:
 
 def _named_tuples(types: Iterable[Any]) -> Iterator[tuple[object, ...]]:
     """The classes of named tuples in types of numba, whose names do not have those of fields."""
-    for one in types:
-        if hasattr(one, "instance_class"):
-            yield _qualified(one.instance_class)
-        yield from _named_tuples(getattr(one, "types", ()))
+    for numba_type in types:
+        if hasattr(numba_type, "instance_class"):
+            yield _qualified(numba_type.instance_class)
+        yield from _named_tuples(getattr(numba_type, "types", ()))
 
 
 @cache

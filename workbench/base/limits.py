@@ -88,18 +88,18 @@ class Clock:
 
     def _check_seconds(self, hint: str) -> None:
         allowed = self.limits.seconds
-        left = allowed - self.seconds
-        if left < 0 and not self._ended:
+        seconds_left = allowed - self.seconds
+        if seconds_left < 0 and not self._ended:
             if kernels.interpreting():
                 kernels.wait_until_compiled(_check_ended)
             if self._created < kernels.switched_at():
                 self.restart()
-                left = allowed
-        self._safe_until = perf_counter() + left
+                seconds_left = allowed
+        self._safe_until = perf_counter() + seconds_left
         if self._ended:  # read last: another thread may have called ``end`` just before
             self._safe_until = -math.inf
             raise EndedError
-        if left < 0:
+        if seconds_left < 0:
             self.exceeded(hint)
 
     def give_way(self) -> None:

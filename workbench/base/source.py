@@ -53,8 +53,8 @@ def quick_init(cls: type[_Class]) -> type[_Class]:
 
 def replaced(node: _Value, **changes: Any) -> _Value:  # noqa: ANN401  # as of its fields
     """A ``quick_init`` object with other values of some fields, as of ``dataclasses.replace``."""
-    made: _Value = node.__replace__(**changes)  # type: ignore[attr-defined]
-    return made
+    copy: _Value = node.__replace__(**changes)  # type: ignore[attr-defined]
+    return copy
 
 
 @dataclass(frozen=True, slots=True, init=False)

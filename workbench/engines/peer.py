@@ -90,9 +90,9 @@ def quickest_ms(make: Callable[[], object], before: Callable[[], object] = lambd
     while not samples or (len(samples) < _MAX_TIMES and time.perf_counter() - begun < _MAX_SECONDS):
         before()
         start = time.perf_counter()
-        made = make()
+        result = make()
         samples.append(time.perf_counter() - start)
-        del made  # freed outside the measured time
+        del result  # freed outside the measured time
     return min(samples) * 1e3
 
 
@@ -101,7 +101,7 @@ def greedy_tokens(text: str, vocabulary: Vocabulary) -> list[int]:
 
     Raises: VocabularyError where a byte of the text is in no token.
     """
-    data, ids_of, found = text.encode(), vocabulary.ids_of, []
+    data, ids_of, token_ids = text.encode(), vocabulary.ids_of, []
     longest = vocabulary.trie.height
     while data:
         for length in range(min(longest, len(data)), 0, -1):
@@ -110,6 +110,6 @@ def greedy_tokens(text: str, vocabulary: Vocabulary) -> list[int]:
         else:
             length = 1
             vocabulary.ids(data[:1])  # raises, and names the byte
-        found.append(ids_of[data[:length]][-1])
+        token_ids.append(ids_of[data[:length]][-1])
         data = data[length:]
-    return found
+    return token_ids

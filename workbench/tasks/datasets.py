@@ -84,12 +84,12 @@ def lines_of(path: Path) -> Iterator[Row | BadRow]:
 
 def _of_list(path: Path) -> Iterator[Row | BadRow]:
     try:
-        found = json.loads(path.read_bytes())
+        rows = json.loads(path.read_bytes())
     except ValueError as error:
         raise WorkbenchError(f"{path} is not JSON: {error}", "or end its name in .jsonl") from error
-    if not isinstance(found, list):
+    if not isinstance(rows, list):
         raise WorkbenchError(f"expected a list of objects in {path}")
-    for number, values in enumerate(found, 1):
+    for number, values in enumerate(rows, 1):
         yield _row(number, values)
 
 
@@ -124,16 +124,16 @@ def _of_library(name: str, split: str) -> Iterator[Row]:
             "pip install 'grammar-workbench[datasets]'",
         ) from error
     try:
-        found: Any = (
+        dataset: Any = (
             datasets.load_from_disk(name)
             if Path(name).is_dir()
             else datasets.load_dataset(name, split=split)
         )
-        if isinstance(found, datasets.DatasetDict):
-            found = found[split]
+        if isinstance(dataset, datasets.DatasetDict):
+            dataset = dataset[split]
     except (OSError, ValueError, KeyError, ConnectionError) as error:
         raise WorkbenchError(f"cannot load the dataset {name!r}: {error}") from error
-    for number, values in enumerate(found, 1):
+    for number, values in enumerate(dataset, 1):
         yield Row(number, values)
 
 
@@ -154,12 +154,12 @@ def mapped(values: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, A
 
 def columns_named(options: Sequence[str]) -> dict[str, str]:
     """Options such as ``prompt=question`` as field → column. Raises: WorkbenchError."""
-    found = {}
+    columns = {}
     for option in options:
         field, equals, column = option.partition("=")
         if not (field and equals and column):
             raise WorkbenchError(
                 f"expected FIELD=COLUMN, found {option!r}", "such as --column prompt=question"
             )
-        found[field] = column
-    return found
+        columns[field] = column
+    return columns

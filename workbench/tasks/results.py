@@ -132,8 +132,8 @@ class ResultsFile:
     def _given_to(self, key: str) -> Record:
         if self._given is None:
             return {}
-        found: Record = storable(self._given(self._tasks[key].arguments))
-        return found
+        record: Record = storable(self._given(self._tasks[key].arguments))
+        return record
 
 
 def measured_path(path: Path) -> Path:
@@ -153,7 +153,7 @@ def _journal_path(path: Path) -> Path:
 def files_of(path: Path) -> list[Path]:
     """The files that belong to the results in ``path`` and are there: it, measures, journal."""
     every = path, measured_path(path), _journal_path(path)
-    return [one for one in every if one.exists()]
+    return [file for file in every if file.exists()]
 
 
 def read_results(path: Path) -> tuple[Record, list[Record]]:
@@ -166,19 +166,19 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
     _check_file(path)
     journal = _journal_path(path)
     settings: Record = {}
-    found: dict[str, Outcome] = {}
+    by_key: dict[str, Outcome] = {}
     try:
         for read, source in ((_stored, path), (_journaled, journal)):
             if source.exists():
                 settings, outcomes = read(source)
-                found |= {outcome.key: outcome for outcome in outcomes}
+                by_key |= {outcome.key: outcome for outcome in outcomes}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise WorkbenchError(
             f"cannot read results from {path}: {error}", "name a file written with --out"
         ) from error
     if not path.exists() and not journal.exists():
         raise WorkbenchError(f"there is no file {str(path)!r}", "name a file of results (Parquet)")
-    return settings, [one.row for one in found.values()]
+    return settings, [outcome.row for outcome in by_key.values()]
 
 
 def _stored(path: Path) -> tuple[Record, list[Outcome]]:

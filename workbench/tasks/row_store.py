@@ -95,14 +95,14 @@ class _Store:
         names = ", ".join(f"c{number}" for number in cells)
         marks = ", ".join("?" * len(cells))
         values = [_cell(value) for value in cells.values()]
-        shown = [one[:MAX_CELL] if isinstance(one, str) else one for one in values]
-        made = self.database.execute(
+        shown = [value[:MAX_CELL] if isinstance(value, str) else value for value in values]
+        cursor = self.database.execute(
             f"INSERT OR REPLACE INTO rows ({names}) VALUES ({marks})",
             shown,
         )
         for number, value in zip(cells, values, strict=True):
             if isinstance(value, str) and len(value) > MAX_CELL:
-                self._add_long(made.lastrowid, number, value)
+                self._add_long(cursor.lastrowid, number, value)
 
     def _add_long(self, row: int | None, column: int, text: str) -> None:
         digest = hashlib.sha256(text.encode()).digest()
@@ -147,10 +147,10 @@ def _cell(value: object) -> str | int | float | None:
         case float():
             return value if math.isfinite(value) else None
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    found: str = storable(text)
-    if len(found) > _MAX_TEXT:
+    stored: str = storable(text)
+    if len(stored) > _MAX_TEXT:
         raise WorkbenchError(f"a text has more than {_MAX_TEXT:,} characters", _HINT)
-    return found
+    return stored
 
 
 def _read_parquet(path: Path, store: _Store, *, measures: bool) -> None:
@@ -181,10 +181,10 @@ def _read_parquet(path: Path, store: _Store, *, measures: bool) -> None:
 
 
 def _settle(store: _Store, text: bytes) -> None:
-    found = json.loads(text)
-    if not isinstance(found, dict):
+    settings = json.loads(text)
+    if not isinstance(settings, dict):
         raise WorkbenchError("the file's settings are not an object", _HINT)
-    store.settings |= found
+    store.settings |= settings
 
 
 def _read_lines(path: Path, store: _Store) -> None:
@@ -204,23 +204,23 @@ def _read_lines(path: Path, store: _Store) -> None:
 
 def _row_of(line: Row, store: _Store) -> Record | None:
     """The row of a line: of a journal, of ``evaluate``, or any object; None for settings."""
-    found = dict(line.values)
-    if "settings" in found and "key" not in found:  # the head of a journal
-        store.settings |= dict(found["settings"])
+    record = dict(line.values)
+    if "settings" in record and "key" not in record:  # the head of a journal
+        store.settings |= dict(record["settings"])
         return None
-    if "begun" in found:  # a call of evaluate
-        store.settings |= {"work": "evaluate", "model": found["begun"]["model"]}
+    if "begun" in record:  # a call of evaluate
+        store.settings |= {"work": "evaluate", "model": record["begun"]["model"]}
         return None
     for part in ("record", "measured"):
-        found |= dict(found.pop(part, {}))
-    if "key" not in found and "status" in found:  # of audit --json
-        found["ended"] = found.pop("status")
-    if "key" in found and "date" in found:  # of evaluate
-        found["key"] = f"{found['key']} · {found['model']}"
-    if found.get("kind") == "failed":  # of compare --json
-        found |= {"status": "failed", "error": str(found.pop("message", ""))}
+        record |= dict(record.pop(part, {}))
+    if "key" not in record and "status" in record:  # of audit --json
+        record["ended"] = record.pop("status")
+    if "key" in record and "date" in record:  # of evaluate
+        record["key"] = f"{record['key']} · {record['model']}"
+    if record.get("kind") == "failed":  # of compare --json
+        record |= {"status": "failed", "error": str(record.pop("message", ""))}
     about: Record = {"key": f"line {line.number}", "status": "done", "error": "", "hint": ""}
-    return about | found
+    return about | record
 
 
 def _brief(error: Exception) -> str:
@@ -286,7 +286,7 @@ def _about(store: _Store) -> Record:
         "rows": len(rows),
         "failed": sum(row["status"] == "failed" for row in rows),
         "reasons": reader.reasons(),
-        "bad": [[one.number, one.reason[:300]] for one in store.bad[:_MAX_LISTED]],
+        "bad": [[row.number, row.reason[:300]] for row in store.bad[:_MAX_LISTED]],
         "bad_rows": len(store.bad),
         "groups": [name for name in groups if name in store.columns],
         "summary": summary,
@@ -324,22 +324,22 @@ class _Reader:
             return []
         status, error = self.name("status"), self.name("error")
         hint = self.name("hint") if "hint" in self._columns else "''"
-        found = self._database.execute(
+        rows = self._database.execute(
             f"SELECT {error}, {hint}, COUNT(*), c0, MIN(n) FROM rows WHERE {status} = 'failed'"
             f" GROUP BY {error}, {hint} ORDER BY MIN(n) LIMIT {_MAX_LISTED}"
         )
         return [
             [f"{reason} ({hint})" if hint else str(reason), count, key]
-            for reason, hint, count, key, _ in found
+            for reason, hint, count, key, _ in rows
         ]
 
     def long(self, numbers: Sequence[int]) -> dict[tuple[int, int], str]:
         """The long texts of rows, by the number of the row and that of the column."""
-        found = self._database.execute(
+        rows = self._database.execute(
             "SELECT n, number, text FROM long JOIN texts USING (digest)"
             f" WHERE n IN ({', '.join(map(str, map(int, numbers)))})"
         )
-        return {(n, number): text for n, number, text in found}
+        return {(n, number): text for n, number, text in rows}
 
     def where(self, wanted: str) -> Where:
         """The condition that a visitor wrote: texts and comparisons, with ``and`` between them.
@@ -347,10 +347,10 @@ class _Reader:
         Raises: WorkbenchError for a comparison that the column does not have.
         """
         parts = [self._condition(part.strip()) for part in re.split(r"\s+and\s+", wanted)]
-        found = [part for part in parts if part is not EVERY]
+        conditions = [part for part in parts if part is not EVERY]
         return Where(
-            " AND ".join(f"({part.text})" for part in found) or "1",
-            tuple(value for part in found for value in part.values),
+            " AND ".join(f"({part.text})" for part in conditions) or "1",
+            tuple(value for part in conditions for value in part.values),
         )
 
     def _condition(self, part: str) -> Where:
@@ -414,42 +414,42 @@ class StoredRows:
         Raises: WorkbenchError for a wrong condition or column; LimitError.
         """
         asked = wanted, sort, down
-        found = self._sorted.pop(asked, None)
-        if found is None:
+        numbers = self._sorted.pop(asked, None)
+        if numbers is None:
             with self._reading() as reader:
                 order = "n"
                 if sort:
                     name = reader.name(sort)
                     order = f"{name} IS NULL, {name} {'DESC' if down else 'ASC'}, n"
                 where = reader.where(wanted)
-                found = [n for (n,) in reader.values([None], where, order)]
-        self._sorted[asked] = found
+                numbers = [n for (n,) in reader.values([None], where, order)]
+        self._sorted[asked] = numbers
         while len(self._sorted) > _MAX_SORTED:
             self._sorted.popitem(last=False)
-        return found
+        return numbers
 
     def rows(self, numbers: Sequence[int]) -> list[list[Any]]:
         """The number and the values of rows; long texts are cut, truth values are of bool."""
         columns = self.about["columns"]
         where = Where(f"n IN ({', '.join(map(str, map(int, numbers)))})")
         with self._reading() as reader:
-            found = {row[0]: row for row in reader.values([None, *columns], where)}
+            row_of = {row[0]: row for row in reader.values([None, *columns], where)}
         truths = [None, *(kind == "bool" for _, kind in columns.values())]
         return [
             [
                 bool(value) if truth and value is not None else value
-                for value, truth in zip(found[n], truths, strict=True)
+                for value, truth in zip(row_of[n], truths, strict=True)
             ]
             for n in numbers
-            if n in found
+            if n in row_of
         ]
 
     def row(self, n: int) -> Record:
         """A row with all of its texts. Raises: WorkbenchError for an unknown number."""
-        found = self.whole_rows([n])
-        if not found:
+        rows = self.whole_rows([n])
+        if not rows:
             raise WorkbenchError(f"there is no row {n}")
-        return dict(zip(self.about["columns"], found[0], strict=True))
+        return dict(zip(self.about["columns"], rows[0], strict=True))
 
     def whole_rows(self, numbers: Sequence[int]) -> list[list[Any]]:
         """The values of rows with all of their texts."""
@@ -457,7 +457,7 @@ class StoredRows:
             long = reader.long(numbers)
         places = [number for number, _ in self.about["columns"].values()]
         return [
-            [long.get((n, place), value) for place, value in zip(places, cells, strict=True)]
+            [long.get((n, column), value) for column, value in zip(places, cells, strict=True)]
             for n, *cells in self.rows(numbers)
         ]
 

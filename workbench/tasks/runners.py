@@ -154,9 +154,9 @@ class LocalProcesses:
                 if alone and not running:
                     return
         except BrokenProcessPool:
-            left = sorted(running.values(), key=lambda batch: -tried[batch[0].key])
-            tried.update(batch[0].key for batch in left)
-            waiting.extendleft(reversed(left))
+            unfinished = sorted(running.values(), key=lambda batch: -tried[batch[0].key])
+            tried.update(batch[0].key for batch in unfinished)
+            waiting.extendleft(reversed(unfinished))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(multiprocessing.active_children()) - before:

@@ -28,8 +28,8 @@ def failures_of(outcomes: Sequence[Outcome]) -> str:
         f"{keys[0]}{f' and {len(keys) - 1} more' if len(keys) > 1 else ''}: {reason}"
         for reason, keys in reasons.items()
     ]
-    left = len(lines) - _MAX_SHOWN
-    return "\n".join([*lines[:_MAX_SHOWN], *([f"and {left} other reasons"] if left > 0 else [])])
+    more = len(lines) - _MAX_SHOWN
+    return "\n".join([*lines[:_MAX_SHOWN], *([f"and {more} other reasons"] if more > 0 else [])])
 
 
 #: A value of a group of rows.
@@ -96,7 +96,7 @@ _DRAWN = "perplexity", "ms", "engine_seconds"
 
 #: The columns from which a summary is computed.
 SUMMARY_COLUMNS = frozenset(
-    ["status", *(one for needed, _ in _SUMMARY.values() for one in needed)]
+    ["status", *(name for needed, _ in _SUMMARY.values() for name in needed)]
     + [name for names in _GROUPS for name in names]
 )
 

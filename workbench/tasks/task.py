@@ -43,12 +43,12 @@ Batch = tuple[Task, ...]
 
 def batches_of(tasks: Sequence[Task]) -> list[Batch]:
     """The tasks in the batches that they name, ordered by the first task of each."""
-    found: dict[tuple[str, str], list[Task]] = {}
+    batches: dict[tuple[str, str], list[Task]] = {}
     for task in tasks:
-        found.setdefault((task.shard, task.batch) if task.batch else ("", task.key), []).append(
+        batches.setdefault((task.shard, task.batch) if task.batch else ("", task.key), []).append(
             task
         )
-    return [tuple(batch) for batch in found.values()]
+    return [tuple(batch) for batch in batches.values()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,5 +175,5 @@ def lost(task: Task) -> Outcome:
 def function_named(path: str) -> Callable[..., Any]:
     """The function of an import path such as ``workbench.decoding.grid:run``."""
     module, _, name = path.partition(":")
-    found: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return found
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function

@@ -80,13 +80,13 @@ def decode_course(link: str) -> Course:
     title, items = data.get("title"), data.get("items")
     if not isinstance(title, str) or not isinstance(items, list) or len(items) > MAX_ITEMS:
         raise ExerciseError("expected a course with a title and items", "copy the link again")
-    found: list[Lesson | Exercise] = []
+    decoded: list[Lesson | Exercise] = []
     for each in items:
         try:
-            found.append(_decoded(each))
+            decoded.append(_decoded(each))
         except WorkbenchError as error:
-            raise ExerciseError(f"item {len(found) + 1}: {error.message}", error.hint) from None
-    return Course(title, tuple(found))
+            raise ExerciseError(f"item {len(decoded) + 1}: {error.message}", error.hint) from None
+    return Course(title, tuple(decoded))
 
 
 def _decoded(item: object) -> Lesson | Exercise:

@@ -39,7 +39,7 @@ _KEYS = {
     "begin",
     "wrong",
 }
-_GRAMMAR = {*Notation, "start", *(name for one in Notation for name in one.choices)}
+_GRAMMAR = {*Notation, "start", *(name for notation in Notation for name in notation.choices)}
 #: Examples of one kind at most, and characters of a text at most.
 MAX_EXAMPLES = 20
 MAX_CHARACTERS = 50_000
@@ -92,7 +92,7 @@ def data_of(exercise: Exercise) -> dict[str, Any]:
         "title": exercise.title,
         "task": exercise.task,
         **_grammar_data(exercise.solution),
-        "notations": [str(one) for one in exercise.notations],
+        "notations": [str(notation) for notation in exercise.notations],
         "conditions": dict(exercise.conditions),
         "accepts": list(exercise.accepts),
         "rejects": list(exercise.rejects),
@@ -111,7 +111,7 @@ def _grammar_data(written: GrammarText) -> dict[str, Any]:
 
 
 def _grammar_text(data: _Table, what: str) -> GrammarText:
-    present = [one for one in Notation if one in data]
+    present = [notation for notation in Notation if notation in data]
     if len(present) != 1:
         raise ExerciseError(
             f"expected one grammar as {what}, not {len(present)}",
@@ -136,7 +136,7 @@ def _text(data: _Table, key: str, otherwise: str | None = None) -> str:
 
 def _texts(data: _Table, key: str) -> tuple[str, ...]:
     value = data.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ExerciseError(f"expected a list of texts as {key!r}")
     if len(value) > MAX_EXAMPLES:
         raise ExerciseError(f"expected at most {MAX_EXAMPLES} texts as {key!r}")
@@ -173,12 +173,12 @@ def wrong_answers(name: str) -> tuple[WrongAnswer, ...]:
     Raises: ExerciseError.
     """
     path = CONTENT / f"{name}.toml"
-    found = _data(path).get("wrong", [])
+    answers = _data(path).get("wrong", [])
     outcomes = ("gained", "lost", *Outcome)
-    if not isinstance(found, list) or any(each.get("gives") not in outcomes for each in found):
+    if not isinstance(answers, list) or any(each.get("gives") not in outcomes for each in answers):
         raise ExerciseError(f"{path.name}: expected 'gives', one of {', '.join(outcomes)}")
     return tuple(
-        WrongAnswer(_grammar_text(each, "a wrong answer"), str(each["gives"])) for each in found
+        WrongAnswer(_grammar_text(each, "a wrong answer"), str(each["gives"])) for each in answers
     )
 
 
