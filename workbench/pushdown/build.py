@@ -124,9 +124,9 @@ def missing_start(tree: GrammarTree, start: str) -> BuildError:
     name = text[whole.start : whole.end]
     if not tree.calling or not tree.rules or name != tree.rules[0].name:
         return error
-    at = text.rfind("\n", 0, whole.start) + 1
+    line_start = text.rfind("\n", 0, whole.start) + 1
     fix = tree.calling.format(name=start, called=name)
-    return error.with_fix(f"{fix}\n", Span(at, at))
+    return error.with_fix(f"{fix}\n", Span(line_start, line_start))
 
 
 def check_something_left(cfg: Cfg, tree: GrammarTree) -> None:
@@ -159,7 +159,9 @@ def _reads_bytes(cfg: Cfg) -> bool:
     rules = reachable([cfg.start], lambda name: [call.name for call in calls(cfg.written[name])])
     bodies = [cfg.written[name] for name in rules]
     return any(map(_has_bytes, bodies)) or any(
-        (cfg.machine(one).table != DEAD).any() for body in bodies for one in terminals(body)
+        (cfg.machine(terminal).table != DEAD).any()
+        for body in bodies
+        for terminal in terminals(body)
     )
 
 
@@ -220,8 +222,8 @@ def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
             more states than its NFA has.
     """
     program = cfg.program
-    found = visited_from(program, program.names.index(cfg.start))
-    order, kept = found.order.tolist(), kept_rules(program, found, limits)
+    visited = visited_from(program, program.names.index(cfg.start))
+    order, kept = visited.order.tolist(), kept_rules(program, visited, limits)
     roots = [order[0], *(rule for rule in order[1:] if rule in kept)]
     number = {rule: i for i, rule in enumerate(roots) if rule in kept}
     jumping = kept - left_recursive(program, order)  # left recursion is removed from calls later
@@ -309,8 +311,8 @@ class Combining:
                 break
         else:
             return None
-        found = [regex_of(part, rules) for part in parts]
-        regexes = [regex for regex in found if regex is not None]
+        candidates = [regex_of(part, rules) for part in parts]
+        regexes = [regex for regex in candidates if regex is not None]
         if len(regexes) < len(parts):
             raise refused(self.source, pattern, "next to a terminal that is no regex")
         for tree in trees:
@@ -319,10 +321,10 @@ class Combining:
 
     def terminal(self, regex: Regex, label: str, span: Span) -> Expression:
         """The terminal of a regex with assertions; an automaton if it tests its own text only."""
-        found = asserted_pattern(regex, label, span)
-        if first_looking_beyond(self._tree(found, {}), self.limits, self._looking) is None:
-            return Automaton(regex_dfa(found.regex, self.limits), label, span)
-        return found
+        pattern = asserted_pattern(regex, label, span)
+        if first_looking_beyond(self._tree(pattern, {}), self.limits, self._looking) is None:
+            return Automaton(regex_dfa(pattern.regex, self.limits), label, span)
+        return pattern
 
     def overlap(self, parts: Sequence[Expression], rules: Rules) -> bool:
         """Whether two parts may match the same text, between some other texts."""
@@ -342,15 +344,15 @@ class Combining:
 
     def but(self, whole: Expression | None, part: Expression, rules: Rules) -> Dfa:
         """The texts of ``whole`` (all texts, if it is None) that are not texts of ``part``."""
-        left = self._characters(None) if whole is None else self._machine(whole, rules)
-        return difference(left, self._machine(part, rules), self.limits)
+        whole_machine = self._characters(None) if whole is None else self._machine(whole, rules)
+        return difference(whole_machine, self._machine(part, rules), self.limits)
 
     def shortest(self, part: Expression, rules: Rules) -> Dfa:
         """The texts of a part without a shorter prefix that is also a text of it."""
-        found = self._machine(part, rules)
-        if found.finals[found.initial]:
+        dfa = self._machine(part, rules)
+        if dfa.finals[dfa.initial]:
             return self._characters(0)
-        return first_match(found, self.limits)
+        return first_match(dfa, self.limits)
 
     def at_most(self, part: Expression, characters: int, rules: Rules) -> Dfa:
         """The texts of a part that have at most that many characters."""
@@ -390,9 +392,9 @@ class Combining:
         except KeyError:
             check_defined(tree, bodies, _WHOLE)
             raise
-        made = machine(Cfg(_WHOLE, bodies, program, self.source, self.limits), self.limits)
-        if isinstance(made, Dfa):
-            return made
+        result = machine(Cfg(_WHOLE, bodies, program, self.source, self.limits), self.limits)
+        if isinstance(result, Dfa):
+            return result
         raise BuildError(
             "expected texts that can be read without a stack",
             self.source,
@@ -404,8 +406,8 @@ class Combining:
     def _tree(self, part: Expression, rules: Rules) -> GrammarTree:
         """A part, which may call the rules, as a grammar."""
         bodies, span = {_WHOLE: part, **rules}, part.span
-        made = tuple(Rule(name, body, span, span) for name, body in bodies.items())
-        return GrammarTree(made, self.source)
+        written = tuple(Rule(name, body, span, span) for name, body in bodies.items())
+        return GrammarTree(written, self.source)
 
     def _refuse_labels(self, tree: GrammarTree) -> None:
         for label, span in labels_in_rules(tree) if may_have_labels(self.source) else ():
@@ -450,11 +452,11 @@ def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     while True:
         roots = [start, *(rule for rule in visited.order[1:].tolist() if rule in kept)]
         number = {rule: i for i, rule in enumerate(roots) if rule in kept}
-        found, large = _separate_automata(program, roots, number, limits)
+        separate, large = _separate_automata(program, roots, number, limits)
         if not large:
             break
         kept.update(other for rule in large for other in program.calls[rule] if other != start)
-    automata = without_left_recursion(found, limits) if visited.is_left_recursive else found
+    automata = without_left_recursion(separate, limits) if visited.is_left_recursive else separate
     if not called(automata[0]):
         return without_calls(automata[0])
     return linked([program.names[rule] for rule in roots], automata, limits, together=False)
@@ -467,21 +469,21 @@ def _separate_automata(
     clock = limits.clock()
     # a call at the end of a rule pushes nothing anyway: jumps would only copy states
     writer = Writer(program, number, frozenset(), limits)
-    found: dict[int, Dfa] = {}
+    automata: dict[int, Dfa] = {}
     large: list[int] = []
     size = 0  # bytes of the tables, and of the classes of symbols here and in the network
     for i, rule in enumerate(roots):
         clock.check()
         machine = program.machines.get(rule)
         if machine is not None:
-            found[i] = machine
+            automata[i] = machine
             continue
         nfa = writer.rule(rule)
         dfa = small_dfa(nfa, min(limits.states, proportional_states(nfa)))
         if dfa is None and not number.keys() >= {*program.calls[rule]} - {roots[0]}:
             large.append(rule)
         elif not large:
-            found[i] = dfa or smallest(nfa, limits, clock)
-            size += found[i].table.nbytes + 2 * found[i].classes.nbytes
+            automata[i] = dfa or smallest(nfa, limits, clock)
+            size += automata[i].table.nbytes + 2 * automata[i].classes.nbytes
             limits.check("megabytes", size / 2**20)
-    return found, large
+    return automata, large

@@ -168,10 +168,10 @@ class RuleProgram:
         return self._calls(self.all_calls[:, AT_END] == 0)
 
     def _calls(self, which: Flags) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in self.names]
+        calls: list[list[int]] = [[] for _ in self.names]
         for caller, called in self.all_calls[which, :AT_END].tolist():
-            found[caller].append(called)
-        return found
+            calls[caller].append(called)
+        return calls
 
     def texts_of(self, rule: int) -> int:
         """Which texts a rule has, as bits."""
@@ -213,21 +213,21 @@ def _made(
         emitter.add(body)
     program = emitter.program
     for machine in emitter.separate:
-        at = len(program.code) // WIDTH
-        first.append(at)
+        index = len(program.code) // WIDTH
+        first.append(index)
         program.add_placeholder(machine)
     first.append(len(program.code) // WIDTH)
-    for at, terminal in emitter.terminals:
+    for index, terminal in emitter.terminals:
         clock.check()
-        program.set_machine(at, terminal_machine(terminal, rules, tree.source, limits))
+        program.set_machine(index, terminal_machine(terminal, rules, tree.source, limits))
     code, data = program.arrays()
     if emitter.patterns:
         check_size(code, data, emitter.patterns, limits)
     firsts = np.array(first, np.int32)
-    after, texts, found = facts(code, firsts)
+    after, texts, call_table = facts(code, firsts)
     names = (*rules, *(label for _, label in emitter.separate.values()))
     machines = {number: machine for machine, (number, _) in emitter.separate.items()}
-    return RuleProgram(names, code, data, firsts, after, texts, found, machines)
+    return RuleProgram(names, code, data, firsts, after, texts, call_table, machines)
 
 
 class _Emitter:
@@ -342,7 +342,9 @@ class Cfg:
         return {name for name, texts in self._texts.items() if texts}
 
     def _is_productive(self, expression: Expression) -> bool:
-        return derives(expression, self._productive, lambda one: not self.machine(one).is_empty)
+        return derives(
+            expression, self._productive, lambda terminal: not self.machine(terminal).is_empty
+        )
 
     def _productive_part(self, expression: Expression) -> Expression:
         """A productive expression without the alternatives that derive no text."""
@@ -350,7 +352,9 @@ class Cfg:
         part = self._productive_part
         match expression:
             case Choice(options=options, span=span):
-                return choice([part(one) for one in options if self._is_productive(one)], span)
+                return choice(
+                    [part(option) for option in options if self._is_productive(option)], span
+                )
             case Sequence(items=items, span=span):
                 return Sequence(tuple(map(part, items)), span)
             case Repetition(item=item, low=low, high=high, span=span):
@@ -362,13 +366,13 @@ class Cfg:
 
 
 def derives(
-    expression: Expression, known: Set[str], of_terminal: Callable[[Terminal], bool]
+    expression: Expression, names: Set[str], of_terminal: Callable[[Terminal], bool]
 ) -> bool:
-    """Whether an expression derives some text, given that the rules ``known`` do."""
+    """Whether an expression derives some text, given that the rules ``names`` do."""
 
     def of_leaf(leaf: Literal | Nonterminal | Terminal) -> bool:
         if isinstance(leaf, Nonterminal):
-            return leaf.name in known
+            return leaf.name in names
         return isinstance(leaf, Literal) or of_terminal(leaf)
 
     return holds(expression, of_leaf)
@@ -386,15 +390,15 @@ def least(
         check_time_budget()
         for called in dict.fromkeys(call.name for call in calls(body)):
             callers.setdefault(called, []).append(name)
-    known: set[str] = set()
+    names: set[str] = set()
     waiting = list(rules)
     while waiting:
         check_time_budget()
         name = waiting.pop()
-        if name not in known and holds(rules[name], known):
-            known.add(name)
+        if name not in names and holds(rules[name], names):
+            names.add(name)
             waiting.extend(callers.get(name, ()))
-    return frozenset(known)
+    return frozenset(names)
 
 
 def terminals(expression: Expression) -> Iterator[Terminal]:

@@ -114,14 +114,14 @@ def inlined(
     """
     remaining = {rule: _with_jumps(rule, machine, limits) for rule, machine in rules.items()}
     small = replace(limits, states=min(limits.states, _MAX_INLINED_STATES))
-    place = {rule: number for number, rule in enumerate(remaining)}
+    number_of = {rule: number for number, rule in enumerate(remaining)}
     calls = {rule: _calling_states(machine) for rule, machine in remaining.items()}
     #: For each rule its callers, with the number of states that call it.
     callers: dict[int, dict[int, int]] = {rule: {} for rule in remaining}
     for rule, called_rules in calls.items():
         for other, states in called_rules.items():
             callers[other][rule] = states
-    kept, waiting = {0}, [(place[rule], rule) for rule in remaining if not calls[rule]]
+    kept, waiting = {0}, [(number_of[rule], rule) for rule in remaining if not calls[rule]]
     clock = limits.clock()
     while waiting:
         _, leaf = heappop(waiting)
@@ -131,18 +131,20 @@ def inlined(
         if len(its) * sum(callers[leaf].values()) > _MAX_COPIED_STATES:
             continue  # it comes again if one of its callers changes
         try:
-            made = {}
+            changed_machines = {}
             for rule in callers[leaf]:
                 clock.check()
-                made[rule] = _with_copies(remaining[rule], leaf, its, small, determinized)
+                changed_machines[rule] = _with_copies(
+                    remaining[rule], leaf, its, small, determinized
+                )
         except LimitError as error:
             if error.budget != "states":
                 raise
             kept.add(leaf)
             continue
         del remaining[leaf]
-        changed = set(made)
-        for rule, machine in made.items():
+        changed = set(changed_machines)
+        for rule, machine in changed_machines.items():
             changed.update(calls[rule])
             for other in calls[rule]:
                 del callers[other][rule]
@@ -151,7 +153,7 @@ def inlined(
                 callers[other][rule] = states
         for rule in changed:
             if not calls[rule]:
-                heappush(waiting, (place[rule], rule))
+                heappush(waiting, (number_of[rule], rule))
     return remaining
 
 
@@ -165,8 +167,8 @@ def _calling_states(rule: Dfa) -> dict[int, int]:
     if len(rule.classes) == CALLS:  # only bytes
         return {}
     states = _reading_states(rule.table)[rule.classes[CALLS:]]
-    (found,) = states.nonzero()
-    return dict(zip(found.tolist(), states[found].tolist(), strict=True))
+    (called,) = states.nonzero()
+    return dict(zip(called.tolist(), states[called].tolist(), strict=True))
 
 
 @njit()
@@ -252,22 +254,27 @@ def linked(
     """
     order = sorted(rules)
     machines = [rules[old] for old in order]
-    shapes = [(len(one.classes), *one.table.shape) for one in machines]
+    shapes = [(len(machine.classes), *machine.table.shape) for machine in machines]
     sizes = [states for _, states, _ in shapes]
     offsets, numbers = [0, *accumulate(sizes)], np.array(shapes, np.int32)
     edges = np.concatenate([machine.table.reshape(-1) for machine in machines])
-    reached, classes, width, own, used = _common_classes(
-        np.array(order, np.int32), numbers, np.concatenate([one.classes for one in machines]), edges
+    reached, classes, width, rule_classes, used = _common_classes(
+        np.array(order, np.int32),
+        numbers,
+        np.concatenate([machine.classes for machine in machines]),
+        edges,
     )
     if not reached.all():
         rest = {order[k]: rules[order[k]] for k in reached.nonzero()[0]}
         return linked(names, rest, limits, together=together)
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
-    _write_rules(table, numbers, classes, own, edges, used, np.empty((width, 2), np.int32))
+    _write_rules(table, numbers, classes, rule_classes, edges, used, np.empty((width, 2), np.int32))
     return Network(
         names=tuple([names[old] for old in order]),
-        initials=tuple([one.initial + at for one, at in zip(machines, offsets, strict=False)]),
+        initials=tuple(
+            [machine.initial + offset for machine, offset in zip(machines, offsets, strict=False)]
+        ),
         start=0,
         classes=classes,
         table=table,
@@ -291,94 +298,94 @@ def _common_classes(
            tables of all, one after the other.
     """
     rules, symbols, widest = len(order), CALLS + len(order), shapes[:, 2].max() + 1
-    own, used = np.empty((rules, symbols), np.uint16), np.zeros((rules, widest), np.bool_)
-    _find_own(order, shapes, given, edges, own, used)
+    rule_classes, used = np.empty((rules, symbols), np.uint16), np.zeros((rules, widest), np.bool_)
+    _find_own(order, shapes, given, edges, rule_classes, used)
     reached, classes = np.zeros(rules, np.bool_), np.zeros(symbols, np.uint16)
-    _find_reached(own, used, reached, np.empty(rules, np.int32))
-    width = _refine(own, np.full((symbols, widest), -1, np.int64), classes)
-    return reached, classes, width, own, used
+    _find_reached(rule_classes, used, reached, np.empty(rules, np.int32))
+    width = _refine(rule_classes, np.full((symbols, widest), -1, np.int64), classes)
+    return reached, classes, width, rule_classes, used
 
 
 @inner
 def _find_own(
-    order: Ints, shapes: Ints, given: Classes, edges: Ints, own: Classes, used: Flags
+    order: Ints, shapes: Ints, given: Classes, edges: Ints, rule_classes: Classes, used: Flags
 ) -> None:
     """Write the class of each symbol in each rule, and which classes the rule reads.
 
     The calls are an unused class of automata that have the symbols of bytes only.
     """
-    begin, at = int64(0), int64(0)
+    begin, edge_start = int64(0), int64(0)
     for rule in range(len(order)):
         width = int64(shapes[rule, 2])
         for symbol in range(CALLS):
-            own[rule, symbol] = given[begin + symbol]
+            rule_classes[rule, symbol] = given[begin + symbol]
         for k in range(len(order)):
             calls = shapes[rule, 0] > CALLS
-            own[rule, CALLS + k] = given[begin + CALLS + order[k]] if calls else width
+            rule_classes[rule, CALLS + k] = given[begin + CALLS + order[k]] if calls else width
         begin += shapes[rule, 0]
         for _ in range(shapes[rule, 1]):
             for its_class in range(width):
-                used[rule, its_class] |= edges[at + its_class] >= 0
-            at += width
+                used[rule, its_class] |= edges[edge_start + its_class] >= 0
+            edge_start += width
 
 
 @inner
-def _find_reached(own: Classes, used: Flags, reached: Flags, stack: Ints) -> None:
+def _find_reached(rule_classes: Classes, used: Flags, reached: Flags, stack: Ints) -> None:
     """Mark the rules that the first one calls, itself or through others; ``stack`` is scratch."""
     reached[0], stack[0], waiting = True, 0, 1
     while waiting > 0:
         waiting -= 1
         rule = stack[waiting]
         for other in range(len(reached)):
-            if used[rule, own[rule, CALLS + other]] and not reached[other]:
+            if used[rule, rule_classes[rule, CALLS + other]] and not reached[other]:
                 reached[other] = True
                 stack[waiting] = other
                 waiting += 1
 
 
 @inner
-def _refine(own: Classes, numbers: Longs, classes: Classes) -> int:
+def _refine(rule_classes: Classes, numbers: Longs, classes: Classes) -> int:
     """Write the coarsest classes that refine those of all rules; return their number.
 
     Classes are numbered by their first symbol. ``numbers`` is scratch, −1 at first: for a class of
     the rules before and one of the present rule, the rule and the number of the new class.
     """
     count = 1
-    for rule in range(len(own)):
-        made = 0
+    for rule in range(len(rule_classes)):
+        class_count = 0
         for symbol in range(len(classes)):
-            one, other = classes[symbol], own[rule, symbol]
-            if numbers[one, other] >> 16 != rule:
-                numbers[one, other] = rule << 16 | made
-                made += 1
-            classes[symbol] = numbers[one, other] & 0xFFFF
-        count = made
+            shared_class, other = classes[symbol], rule_classes[rule, symbol]
+            if numbers[shared_class, other] >> 16 != rule:
+                numbers[shared_class, other] = rule << 16 | class_count
+                class_count += 1
+            classes[symbol] = numbers[shared_class, other] & 0xFFFF
+        count = class_count
     return count
 
 
 @njit(_nrt=False)
 def _write_rules(
-    table: Ints, shapes: Ints, classes: Classes, own: Classes, edges: Ints, used: Flags,
+    table: Ints, shapes: Ints, classes: Classes, rule_classes: Classes, edges: Ints, used: Flags,
     columns: Ints,
 ) -> None:  # fmt: skip
     """Write the edges of all rules into the network's empty table.
 
     ``columns`` is scratch: the columns that a rule reads, and its class of each.
     """
-    at, offset = int64(0), int64(0)
-    for rule in range(len(own)):
+    edge_start, offset = int64(0), int64(0)
+    for rule in range(len(rule_classes)):
         seen, read = 0, 0
         for symbol in range(len(classes)):
             if classes[symbol] < seen:
                 continue
             seen += 1
-            if used[rule, own[rule, symbol]]:  # not the calls of most other rules
-                columns[read, 0], columns[read, 1] = classes[symbol], own[rule, symbol]
+            if used[rule, rule_classes[rule, symbol]]:  # not the calls of most other rules
+                columns[read, 0], columns[read, 1] = classes[symbol], rule_classes[rule, symbol]
                 read += 1
         for state in range(offset, offset + shapes[rule, 1]):
             for k in range(read):
-                target = edges[at + columns[k, 1]]
+                target = edges[edge_start + columns[k, 1]]
                 if target >= 0:
                     table[state, columns[k, 0]] = target + offset
-            at += shapes[rule, 2]
+            edge_start += shapes[rule, 2]
         offset += shapes[rule, 1]

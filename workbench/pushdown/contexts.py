@@ -94,35 +94,42 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
     Raises: BuildError for a label next to such an assertion, for ``#e`` with one, and if no text is
             left; LimitError for too many contexts.
     """
-    patterns = [(shape(one.regex), one) for one in asserted_patterns(tree)]
+    patterns = [(shape(pattern.regex), pattern) for pattern in asserted_patterns(tree)]
     if not patterns:
         return tree
-    known = dependences(patterns, limits)
-    if not any(known.values()):
+    dependence_of = dependences(patterns, limits)
+    if not any(dependence_of.values()):
         return tree
-    if any(known[key] and pattern.stop is Stop.FIRST_MATCH for key, pattern in patterns):
+    if any(dependence_of[key] and pattern.stop is Stop.FIRST_MATCH for key, pattern in patterns):
         rewritten = tuple(
-            replace(rule, body=_with_first_matches(rule.body, known)) for rule in tree.rules
+            replace(rule, body=_with_first_matches(rule.body, dependence_of)) for rule in tree.rules
         )
         tree = replace(tree, rules=rewritten)
-        patterns = [(shape(one.regex), one) for one in asserted_patterns(tree)]
-        known = dependences(patterns, limits)
+        patterns = [(shape(pattern.regex), pattern) for pattern in asserted_patterns(tree)]
+        dependence_of = dependences(patterns, limits)
     rules = gathered(tree)
     names = {call.name for rule in tree.rules for call in referenced(rule.body)}
     if not names | {start} <= rules.keys():
         return tree
-    made = _Contexts(tree, rules, {k: one for k, one in known.items() if one}, limits).tree(start)
-    settled = (replace(rule, body=_without_operations(rule.body, limits)) for rule in made.rules)
-    return replace(made, rules=tuple(settled))
+    plain_tree = _Contexts(
+        tree,
+        rules,
+        {k: dependence for k, dependence in dependence_of.items() if dependence},
+        limits,
+    ).tree(start)
+    settled = (
+        replace(rule, body=_without_operations(rule.body, limits)) for rule in plain_tree.rules
+    )
+    return replace(plain_tree, rules=tuple(settled))
 
 
-def _with_first_matches(body: Expression, known: Mapping[Shape, Dependence]) -> Expression:
+def _with_first_matches(body: Expression, dependence_of: Mapping[Shape, Dependence]) -> Expression:
     """The body with ``#e`` as an operation on regexes where assertions look beyond it."""
     if isinstance(body, Pattern) and body.stop is Stop.FIRST_MATCH:
         regex = asserted(body.regex)
-        if regex is not None and known[shape(body.regex)]:
+        if regex is not None and dependence_of[shape(body.regex)]:
             return asserted_pattern(first_match(regex), body.text, body.span)
-    return body.rebuild(lambda part: _with_first_matches(part, known))
+    return body.rebuild(lambda part: _with_first_matches(part, dependence_of))
 
 
 def _without_operations(body: Expression, limits: Limits) -> Expression:
@@ -148,7 +155,7 @@ class _Contexts:
         self._rules = rules
         self._limits = limits
         self._clock = limits.clock()
-        regexes = [one.regex for one in dependent.values()]
+        regexes = [entry.regex for entry in dependent.values()]
         #: The alphabet of all terminals; None if some of their texts are no characters.
         self._alphabet = _common_alphabet(rules, regexes)
         if self._alphabet is None:
@@ -158,7 +165,7 @@ class _Contexts:
             looks = Looks(trees, self._alphabet.size, thompson, limits)
         self._looks = looks
         self._numbers = {key: number for number, key in enumerate(dependent)}
-        on_before = (number for number, one in enumerate(dependent.values()) if one.on_before)
+        on_before = (number for number, entry in enumerate(dependent.values()) if entry.on_before)
         inside = {look for number in on_before for look in looks.inside[number]}
         #: The lookbehinds that test the text before a terminal.
         self._tracked = frozenset(looks.behinds(sorted(inside)))
@@ -210,16 +217,16 @@ class _Contexts:
             self._reserved.add(start)
         call = Nonterminal(start, head.name_span)
         options = [self._between(call, begin, after) for after in met]
-        made: dict[str, Rule] = {}
+        written: dict[str, Rule] = {}
         if options != [call]:
-            made[start] = replace(head, body=choice(options, head.span))
+            written[start] = replace(head, body=choice(options, head.span))
         for name, head, body in self._waiting:  # grows during the iteration
             self._head = head
             self._clock.check()
             self._limits.check("states", len(self._waiting), _HINT)
-            made[name] = replace(head, name=name, body=body())
-        others = [rule for rule in self._tree.rules if rule.name not in made]
-        rules = (*_merged(made, self._head_names, self._clock), *others)
+            written[name] = replace(head, name=name, body=body())
+        others = [rule for rule in self._tree.rules if rule.name not in written]
+        rules = (*_merged(written, self._head_names, self._clock), *others)
         return GrammarTree(rules, self._tree.source, self._tree.counted)
 
     # -- the contexts after an expression ----------------------------------------------------------
@@ -253,10 +260,10 @@ class _Contexts:
 
     def _ends_of_rule(self, name: str, before: Context) -> dict[Context, list[Context]]:
         """The contexts after a rule, each with those after its body that become it."""
-        found: dict[Context, list[Context]] = {}
+        ends_after: dict[Context, list[Context]] = {}
         for end in self._ends(self._rules[name], before):
-            found.setdefault(self._uncertain(end, name), []).append(end)
-        return found
+            ends_after.setdefault(self._uncertain(end, name), []).append(end)
+        return ends_after
 
     def _ends(self, expression: Expression, before: Context) -> frozenset[Context]:
         """The contexts after an expression; those of calls as far as they are known."""
@@ -309,8 +316,8 @@ class _Contexts:
                 leads = self._leading(items, before, after)
                 return Sequence(self._row(items, 0, before, leads), span)
             case Choice(options=options, span=span):
-                kept = [one for one in options if after in self._ends(one, before)]
-                return choice([self._between(one, before, after) for one in kept], span)
+                kept = [option for option in options if after in self._ends(option, before)]
+                return choice([self._between(option, before, after) for option in kept], span)
             case Repetition(item=item, low=low, high=high, span=span):
                 ends = self._ends(item, before)
                 if ends <= {before} and after == before:
@@ -333,36 +340,42 @@ class _Contexts:
         """The name of a new rule, after that of ``head``; its body is written later."""
         if key not in self._names:
             is_taken = head.name in self._reserved
-            self._names[key] = made = self._taken.fresh(head.name) if is_taken else head.name
+            self._names[key] = name = self._taken.fresh(head.name) if is_taken else head.name
             self._reserved.add(head.name)
-            self._waiting.append((made, head, body))
-            self._head_names[made] = head.name
+            self._waiting.append((name, head, body))
+            self._head_names[name] = head.name
         return self._names[key]
 
     def _leading(
         self, items: tuple[Expression, ...], before: Context, after: Context
     ) -> list[Set[Context]]:
         """At each position between items, the contexts that lead from ``before`` to ``after``."""
-        found: list[Set[Context]] = [{before}]
+        contexts: list[Set[Context]] = [{before}]
         for item in items:
             self._clock.check()
-            found.append(self._ends_of_each(item, found[-1]))
-        found[-1] = {after}
-        for at in reversed(range(len(items))):
+            contexts.append(self._ends_of_each(item, contexts[-1]))
+        contexts[-1] = {after}
+        for index in reversed(range(len(items))):
             self._clock.check()
-            item, then = items[at], found[at + 1]
-            found[at] = {one for one in found[at] if not then.isdisjoint(self._ends(item, one))}
-        return found
+            item, then = items[index], contexts[index + 1]
+            contexts[index] = {
+                context
+                for context in contexts[index]
+                if not then.isdisjoint(self._ends(item, context))
+            }
+        return contexts
 
     def _row(
-        self, items: tuple[Expression, ...], at: int, before: Context, leads: Row[Set[Context]]
+        self, items: tuple[Expression, ...], start: int, before: Context, leads: Row[Set[Context]]
     ) -> tuple[Expression, ...]:
-        """The items from index ``at`` on after a context; ``leads`` as of ``_leading``."""
+        """The items from index ``start`` on after a context; ``leads`` as of ``_leading``."""
         row: list[Expression] = []
-        for index in range(at, len(items)):
+        for index in range(start, len(items)):
             self._clock.check()
             item = items[index]
-            between = [one for one in self._ends(item, before) if one in leads[index + 1]]
+            between = [
+                context for context in self._ends(item, before) if context in leads[index + 1]
+            ]
             if len(between) > 1:
                 options: list[Expression] = []
                 for context in between:
@@ -375,16 +388,16 @@ class _Contexts:
         return tuple(row)
 
     def _rest_of_row(
-        self, items: tuple[Expression, ...], at: int, before: Context, leads: Row[Set[Context]]
+        self, items: tuple[Expression, ...], first: int, before: Context, leads: Row[Set[Context]]
     ) -> tuple[Expression, ...]:
         """As ``_row``; several items are a rule, because several choices may lead to them."""
-        if at + 1 >= len(items):
-            return self._row(items, at, before, leads)
-        span = items[at].span.to(items[-1].span)
+        if first + 1 >= len(items):
+            return self._row(items, first, before, leads)
+        span = items[first].span.to(items[-1].span)
         (after,) = leads[-1]
-        key = id(items), at, before, after
+        key = id(items), first, before, after
         name = self._rule(
-            key, self._head, lambda: Sequence(self._row(items, at, before, leads), span)
+            key, self._head, lambda: Sequence(self._row(items, first, before, leads), span)
         )
         return (Nonterminal(name, span),)
 
@@ -393,9 +406,9 @@ class _Contexts:
         item, low, high, span = node.item, node.low, node.high, node.span
         options: list[Expression] = []
         count_after = min(count + 1, low if high is None else high)
-        left = (max(low - count_after, 0), None if high is None else high - count_after)
+        remaining = (max(low - count_after, 0), None if high is None else high - count_after)
         for context in self._ends(item, before):
-            if after in self._ends_of_copies(item, *left, context):
+            if after in self._ends_of_copies(item, *remaining, context):
                 first = self._between(item, before, context)
                 rest = self._rest_of_copies(node, count_after, context, after)
                 options.append(Sequence((first, *rest), span))
@@ -429,26 +442,26 @@ class _Contexts:
         return number
 
     def _parts(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
-        left, behind = before
+        obligations, behind = before
         number = None
         if isinstance(leaf, Pattern) and leaf.stop is Stop.ANYWHERE:
             number = self._numbers.get(shape(leaf.regex))
         if number is None:
-            if not left and not self._tracked:
+            if not obligations and not self._tracked:
                 return {before: leaf}
             machine = self._machine(leaf)
             body = self._looks.body(nfa_of_dfa(machine, self._looks.symbols))
         else:
             body = self._looks.bodies[number]
-            known = dict(self._looks.at_start(self._looks.inside[number])) | dict(behind)
-            behind = tuple(sorted(known.items()))
-        made = self._looks.product(body, behind, left, self._tracked)
+            behind_states = dict(self._looks.at_start(self._looks.inside[number])) | dict(behind)
+            behind = tuple(sorted(behind_states.items()))
+        product = self._looks.product(body, behind, obligations, self._tracked)
         ends: dict[Context, set[int]] = {}
-        for state, context in made.exits.items():
+        for state, context in product.exits.items():
             ends.setdefault(self._uncertain(context, self._number(leaf)), set()).add(state)
         parts: dict[Context, _Leaf] = {}
         for context, finals in ends.items():
-            dfa = smallest(made.builder.build(1, finals), self._limits)
+            dfa = smallest(product.builder.build(1, finals), self._limits)
             if dfa.is_empty:
                 continue
             if number is None and (isinstance(leaf, Literal) or equivalent(dfa, machine)):
@@ -462,24 +475,26 @@ class _Contexts:
 
     def _uncertain(self, context: Context, of: str | int) -> Context:
         """A context after a rule or terminal without obligations that any text after it fulfils."""
-        left, behind = context
-        if not left:
+        obligations, behind = context
+        if not obligations:
             return context
         if self._following is None:
             symbols = self._looks.symbols
             self._following = _Following(self._rules, self._number, self._first, symbols)
             self._following.find(self._start, self._clock)
         after = self._following.after.get(of, 0)
-        return frozenset(one for one in left if after & ~self._fulfilling(one)), behind
+        return frozenset(
+            obligation for obligation in obligations if after & ~self._fulfilling(obligation)
+        ), behind
 
     def _fulfilling(self, obligation: Obligation) -> int:
         """The first symbols, as of ``_Following``, of texts that all fulfil an obligation."""
         if obligation not in self._certain:
-            left = frozenset((obligation,))
-            found = 1 << self._looks.symbols if self._looks.is_met(left) else 0
-            for low, high, (then, _) in self._looks.after(left, ()):
-                found |= 0 if then else (2 << high) - (1 << low)
-            self._certain[obligation] = found
+            obligations = frozenset((obligation,))
+            first_symbols = 1 << self._looks.symbols if self._looks.is_met(obligations) else 0
+            for low, high, (then, _) in self._looks.after(obligations, ()):
+                first_symbols |= 0 if then else (2 << high) - (1 << low)
+            self._certain[obligation] = first_symbols
         return self._certain[obligation]
 
     def _first(self, leaf: _Leaf) -> int:
@@ -498,12 +513,12 @@ class _Contexts:
                 nfa = thompson(without_looks(regex), self._limits)
             case _:
                 return (2 << symbols) - 1
-        found = 0
+        first_symbols = 0
         for state in reachable([nfa.initial], nfa.epsilons.__getitem__):
-            found |= (state in nfa.finals) << symbols
+            first_symbols |= (state in nfa.finals) << symbols
             for low, high, _ in nfa.edges[state]:
-                found |= (2 << high) - (1 << low)
-        return found
+                first_symbols |= (2 << high) - (1 << low)
+        return first_symbols
 
     def _over_bytes(self, dfa: Dfa) -> Dfa:
         if self._alphabet is None:
@@ -616,9 +631,9 @@ class _Following:
 
     def _add(self, key: str | int, after: int) -> bool:
         """Whether some of the symbols are new."""
-        known = self.after.get(key, 0)
-        self.after[key] = known | after
-        return self.after[key] != known
+        earlier = self.after.get(key, 0)
+        self.after[key] = earlier | after
+        return self.after[key] != earlier
 
 
 def _common_alphabet(rules: Mapping[str, Expression], regexes: Iterable[Regex]) -> Alphabet | None:
@@ -647,13 +662,13 @@ def _over_characters(leaf: _Leaf) -> Regex | None:
     return None
 
 
-def _merged(made: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
+def _merged(rules: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
     """The rules without variants of the same rule that derive the same by the same steps.
 
     Source: Moore 1956, the refinement of a partition until it is stable.
     """
     steps: dict[str, tuple[object, tuple[str, ...]]] = {}
-    for name, rule in made.items():
+    for name, rule in rules.items():
         clock.check()
         body = shape(renamed(rule.body, lambda _: ""))
         steps[name] = (heads.get(name), body), tuple(called(rule.body))
@@ -668,6 +683,6 @@ def _merged(made: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) ->
             refined[name] = first.setdefault(key, name)
     return [
         replace(rule, body=renamed(rule.body, lambda other: classes.get(other, other)))
-        for name, rule in made.items()
+        for name, rule in rules.items()
         if classes[name] == name
     ]

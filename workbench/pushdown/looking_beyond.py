@@ -23,26 +23,28 @@ from workbench.syntax.regex.tree import Regex, asserted, outermost
 
 
 def first_looking_beyond(
-    tree: GrammarTree, limits: Limits, known: dict[Shape, bool]
+    tree: GrammarTree, limits: Limits, results: dict[Shape, bool]
 ) -> Pattern | None:
     """The first pattern with an assertion that tests the text around its terminal.
 
-    ``known`` has the results for the patterns of earlier calls, by shape, and gets the new ones.
+    ``results`` has the results for the patterns of earlier calls, by shape, and gets the new ones.
     """
-    patterns = [(shape(one.regex), one) for one in asserted_patterns(tree)]
-    unknown = dependences([pair for pair in patterns if pair[0] not in known], limits)
-    known.update((key, bool(one)) for key, one in unknown.items())
-    return next((pattern for key, pattern in patterns if known[key]), None)
+    patterns = [(shape(pattern.regex), pattern) for pattern in asserted_patterns(tree)]
+    unknown = dependences([pair for pair in patterns if pair[0] not in results], limits)
+    results.update((key, bool(dependence)) for key, dependence in unknown.items())
+    return next((pattern for key, pattern in patterns if results[key]), None)
 
 
-def check_own_text(tree: GrammarTree, limits: Limits, known: dict[Shape, bool], where: str) -> None:
-    """Check that all assertions test the text of their terminals only; ``known`` as above.
+def check_own_text(
+    tree: GrammarTree, limits: Limits, results: dict[Shape, bool], where: str
+) -> None:
+    """Check that all assertions test the text of their terminals only; ``results`` as above.
 
     ``where`` names the place in the error's message.
 
     Raises: BuildError at the first other one.
     """
-    pattern = first_looking_beyond(tree, limits, known)
+    pattern = first_looking_beyond(tree, limits, results)
     if pattern is not None:
         raise refused(tree.source, pattern, where)
 
@@ -88,7 +90,7 @@ def dependences(
             regex = asserted(pattern.regex)
             assert regex is not None, "a pattern with assertions"
             regexes[key] = regex
-    found: dict[Shape, Dependence] = {}
+    by_shape: dict[Shape, Dependence] = {}
     over_bytes = {key: regex for key, regex in regexes.items() if reads_bytes(regex)}
     over_atoms = {key: regex for key, regex in regexes.items() if key not in over_bytes}
     for group in (over_bytes, over_atoms):
@@ -97,21 +99,21 @@ def dependences(
         else:
             looks, _ = looks_over_atoms([*group.values()], thompson, limits)
         for number, (key, regex) in enumerate(group.items()):
-            found[key] = _dependence(looks, number, regex, limits)
-    return {key: found[key] for key in regexes}
+            by_shape[key] = _dependence(looks, number, regex, limits)
+    return {key: by_shape[key] for key in regexes}
 
 
 def _dependence(looks: Looks, number: int, regex: Regex, limits: Limits) -> Dependence:
     """Compare a terminal after all texts, character by character."""
     on_after, first, on_before = False, None, False
     for behind in _reachable(looks, number):
-        made = looks.product(looks.bodies[number], behind)
-        exits = sorted({tuple(sorted(left)) for left, _ in made.exits.values()})
+        product = looks.product(looks.bodies[number], behind)
+        exits = sorted({tuple(sorted(obligations)) for obligations, _ in product.exits.values()})
         on_after = on_after or any(exits)
-        builder = made.builder
+        builder = product.builder
         builder.symbols += len(exits)
-        for state, (left, _) in made.exits.items():
-            symbol = looks.symbols + exits.index(tuple(sorted(left)))
+        for state, (obligations, _) in product.exits.items():
+            symbol = looks.symbols + exits.index(tuple(sorted(obligations)))
             builder.edge(state, symbol, symbol, 0)
         dfa = smallest(builder.build(1, {0}), limits)
         first = first or (exits, dfa)
@@ -129,5 +131,5 @@ def _reachable(looks: Looks, number: int) -> list[Behind]:
     state = every.new_state()
     every.edge(state, 0, looks.symbols - 1, state)
     kept = frozenset(look for look, _ in begin)
-    made = looks.product(looks.body(every.build(state, {state})), begin, kept=kept)
-    return list(dict.fromkeys(behind for _, behind in made.exits.values()))
+    product = looks.product(looks.body(every.build(state, {state})), begin, kept=kept)
+    return list(dict.fromkeys(behind for _, behind in product.exits.values()))

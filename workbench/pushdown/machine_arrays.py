@@ -92,9 +92,9 @@ class Rules(NamedTuple):
     @staticmethod
     def of(network: Network) -> Rules:
         """The arrays of a network."""
-        found = network.entries
+        entries = network.entries
         table = np.ascontiguousarray(network.table).reshape(-1)
-        return Rules(table, found.columns, found.first, found.entered, found.flags)
+        return Rules(table, entries.columns, entries.first, entries.entered, entries.flags)
 
 
 class Growth(NamedTuple):

@@ -18,6 +18,7 @@ names, give the same network.)
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
@@ -128,10 +129,10 @@ class Network:
     @cached_property
     def class_bytes(self) -> tuple[tuple[int, ...], ...]:
         """The bytes of each byte class."""
-        found: dict[int, list[int]] = {}
+        bytes_of: dict[int, list[int]] = {}
         for byte, its_class in enumerate(self.byte_classes.tolist()):
-            found.setdefault(its_class, []).append(byte)  # in the order of the classes
-        return tuple(map(tuple, found.values()))
+            bytes_of.setdefault(its_class, []).append(byte)  # in the order of the classes
+        return tuple(map(tuple, bytes_of.values()))
 
     @property
     def calls(self) -> Ints:
@@ -141,16 +142,16 @@ class Network:
     @cached_property
     def calling(self) -> tuple[tuple[tuple[int, State], ...], ...]:
         """For each state the rules it can call, each with the state to return to."""
-        found: list[tuple[tuple[int, State], ...]] = [()] * len(self)
+        by_state: list[tuple[tuple[int, State], ...]] = [()] * len(self)
         for state, calls in groupby(self.calls.tolist(), itemgetter(0)):
-            found[state] = tuple((rule, target) for _, rule, target in calls)
-        return tuple(found)
+            by_state[state] = tuple((rule, target) for _, rule, target in calls)
+        return tuple(by_state)
 
     @cached_property
     def goes_on(self) -> npt.NDArray[np.bool_]:
         """Whether a state has any edges, (Q,)."""
-        found: npt.NDArray[np.bool_] = self.entries.flags & GOES_ON != 0
-        return found
+        flags: npt.NDArray[np.bool_] = self.entries.flags & GOES_ON != 0
+        return flags
 
     @cached_property
     def return_states(self) -> tuple[State, ...]:
@@ -169,14 +170,14 @@ class Network:
         callers: dict[int, list[int]] = {rule: [] for rule in range(len(pushed))}
         for caller, rule in self._tail_calls:
             callers[rule].append(caller)
-        found: dict[int, tuple[State, ...]] = {}
+        states_of: dict[int, tuple[State, ...]] = {}
         for members in components(callers):  # each after its callers
             states = set[State]()
             for rule in members:
                 check_time_budget()
-                states.update(pushed[rule], *(found.get(each, ()) for each in callers[rule]))
-            found |= dict.fromkeys(members, tuple(sorted(states)))
-        return tuple(found[rule] for rule in range(len(pushed)))
+                states.update(pushed[rule], *(states_of.get(each, ()) for each in callers[rule]))
+            states_of |= dict.fromkeys(members, tuple(sorted(states)))
+        return tuple(states_of[rule] for rule in range(len(pushed)))
 
     @cached_property
     def ends_text(self) -> frozenset[int]:
@@ -208,8 +209,8 @@ class Network:
 
         Pushing such a state twice in a row reads no more texts than pushing it once.
         """
-        found: npt.NDArray[np.bool_] = self.entries.flags & STAR != 0
-        return found
+        flags: npt.NDArray[np.bool_] = self.entries.flags & STAR != 0
+        return flags
 
     def bytes_after(self, read: Flags, wanted: Flags) -> tuple[Longs, Longs]:
         """Which bytes of ``wanted`` each state may read after any bytes of ``read``, any stack.
@@ -225,21 +226,21 @@ class Network:
         of_kinds = np.int64(1) << np.minimum(np.arange(len(kinds)), 62)
         bits = np.zeros(CALLS, np.int64)
         bits[wanted] = of_kinds[which]
-        found = np.bitwise_or.reduce((self.table[:, kinds] >= 0) * of_kinds, axis=1)
+        readable = np.bitwise_or.reduce((self.table[:, kinds] >= 0) * of_kinds, axis=1)
         targets = np.ascontiguousarray(self.table[:, np.unique(columns[read])].T)
         entered, changed = np.array(self.initials)[calls[:, 1]], np.int64(0)
         for _ in range(_MAX_ROUNDS):
-            leads = np.append(found, 0)  # a missing target, −1, is the last
-            more = found | np.bitwise_or.reduce(leads.take(targets, mode="wrap"), axis=0)
+            leads = np.append(readable, 0)  # a missing target, −1, is the last
+            more = readable | np.bitwise_or.reduce(leads.take(targets, mode="wrap"), axis=0)
             returns = np.zeros(len(self.names), np.int64)
-            np.bitwise_or.at(returns, calls[:, 1], found[calls[:, 2]])
+            np.bitwise_or.at(returns, calls[:, 1], readable[calls[:, 2]])
             more |= returns[self.owner] * self.finals
-            np.bitwise_or.at(more, calls[:, 0], found[entered])
-            changed = np.bitwise_or.reduce(more & ~found)
-            found = more
+            np.bitwise_or.at(more, calls[:, 0], readable[entered])
+            changed = np.bitwise_or.reduce(more & ~readable)
+            readable = more
             if not changed:
                 break
-        return found | changed, bits
+        return readable | changed, bits
 
     @cached_property
     def _openings(self) -> dict[State, tuple[Move, ...]]:
@@ -255,23 +256,24 @@ class Network:
         """
         cached = self._openings.get(state)
         if cached is None:
-            found = dict.fromkeys([(state, tuple[State, ...]())])
-            order = list(found)
-            for inner, pushed in order:  # the list grows during the loop
+            reached = dict.fromkeys([(state, tuple[State, ...]())])
+            waiting = deque(reached)
+            while waiting:
+                inner, pushed = waiting.popleft()
                 check_time_budget()
                 for rule, target in self.calling[inner]:
-                    waiting = (target,) if self.waits(target) else ()
-                    opening = self.initials[rule], (*pushed, *waiting)
-                    if opening not in found:
-                        found[opening] = None
-                        order.append(opening)
-                if len(order) > MAX_OPENINGS:
+                    returns = (target,) if self.waits(target) else ()
+                    opening = self.initials[rule], (*pushed, *returns)
+                    if opening not in reached:
+                        reached[opening] = None
+                        waiting.append(opening)
+                if len(reached) > MAX_OPENINGS:
                     raise LimitError(
                         f"needs more than {MAX_OPENINGS:,} sequences of calls before one byte",
                         "configurations",
                         "let each rule call the next one in one way only",
                     )
-            cached = self._openings[state] = tuple(order)
+            cached = self._openings[state] = tuple(reached)
         return cached
 
     def opened(self, state: State) -> Iterable[State]:
@@ -306,28 +308,28 @@ def _entries(
             bytes_read += 1
         byte_classes[byte] = numbers[column]
     goes_on, first = np.zeros(states, np.bool_), np.empty(states + 1, np.int32)
-    callable_rules, made = np.zeros(width, np.int32), 0
+    callable_rules, count = np.zeros(width, np.int32), 0
     for rule in range(len(initials)):
         callable_rules[classes[CALLS + rule]] += 1
     for state in range(states):
-        first[state] = made
+        first[state] = count
         for column in range(width):
             if table[state, column] >= 0:
                 goes_on[state] = True
-                made += callable_rules[column]
-    first[states] = made
-    calls, entered = np.empty((made, 3), np.int32), np.empty((made, 2), np.int32)
-    stars, made = np.zeros(states, np.bool_), 0
+                count += callable_rules[column]
+    first[states] = count
+    calls, entered = np.empty((count, 3), np.int32), np.empty((count, 2), np.int32)
+    stars, count = np.zeros(states, np.bool_), 0
     for state in range(states):
         for rule in range(len(initials) if first[state] < first[state + 1] else 0):
             target = table[state, classes[CALLS + rule]]
             if target >= 0:
-                calls[made, 0], calls[made, 1], calls[made, 2] = state, rule, target
-                entered[made, 0] = initials[rule]
-                entered[made, 1] = target if goes_on[target] or all_wait else DEAD
+                calls[count, 0], calls[count, 1], calls[count, 2] = state, rule, target
+                entered[count, 0] = initials[rule]
+                entered[count, 1] = target if goes_on[target] or all_wait else DEAD
                 # not states without edges: with ``all_wait`` they are pushed to name their rule
                 stars[target] = goes_on[target]
-                made += 1
+                count += 1
     _keep_stars(table, finals, stars, np.empty((2, states), np.int32))
     flags = np.empty(states, np.uint8)
     for state in range(states):
@@ -383,14 +385,17 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
     behind = zip(left.classes[:CALLS].tolist(), right.classes[:CALLS].tolist(), strict=True)
     columns = list(dict.fromkeys(behind))
     rules = {(left.start, right.start)}
-    waiting = [(left.initial, right.initial)]
+    waiting = deque([(left.initial, right.initial)])
     seen = set(waiting)
-    for here, there in waiting:  # the list grows during the loop
+    while waiting:
+        state, twin_state = waiting.popleft()
         clock.check()
-        calls = _paired(left.calling[here], right.calling[there], rules)
-        if calls is None or left.finals[here] != right.finals[there]:
+        calls = _paired(left.calling[state], right.calling[twin_state], rules)
+        if calls is None or left.finals[state] != right.finals[twin_state]:
             return False
-        followers = [(int(left.table[here, a]), int(right.table[there, b])) for a, b in columns]
+        followers = [
+            (int(left.table[state, a]), int(right.table[twin_state, b])) for a, b in columns
+        ]
         for (rule, after), (twin, after_twin) in calls:
             rules.add((rule, twin))
             followers += [(left.initials[rule], right.initials[twin]), (after, after_twin)]

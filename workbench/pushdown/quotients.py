@@ -20,7 +20,7 @@ Source: Bar-Hillel, Perles & Shamir 1961, "On formal properties of simple phrase
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from itertools import product
@@ -92,10 +92,10 @@ def quotient_tree(
     Cost:   positions of the borders times rules, for unambiguous grammars.
     Raises: LimitError.
     """
-    made = _Quotient(cfg, prefix, suffix, limits)
-    if not made.has_text():
+    quotient = _Quotient(cfg, prefix, suffix, limits)
+    if not quotient.has_text():
         return None
-    return made.tree(tree)
+    return quotient.tree(tree)
 
 
 class _Side:
@@ -124,11 +124,11 @@ class _Side:
 
     def ends(self, node: Expression, start: int) -> Set[int]:
         """The positions k at which the expression derives ``word[start:k]``."""
-        found = self._ends(node, start)
+        ends = self._ends(node, start)
         while self._waiting:
             self._solve()
-            found = self._ends(node, start)
-        return found
+            ends = self._ends(node, start)
+        return ends
 
     def _solve(self) -> None:
         """The least fixed point of the ends of all parts."""
@@ -187,12 +187,12 @@ class _Side:
 
     def _walk(self, machine: Dfa, start: int) -> Set[int]:
         """The ends of the texts of a terminal."""
-        known = self._walks.get((id(machine), start))
-        if known is None:
+        ends = self._walks.get((id(machine), start))
+        if ends is None:
             positions = self._backward(machine, start) if self.backwards else None
-            known = set(self._forward(machine, start) if positions is None else positions)
-            self._walks[id(machine), start] = known
-        return known
+            ends = set(self._forward(machine, start) if positions is None else positions)
+            self._walks[id(machine), start] = ends
+        return ends
 
     def _forward(self, machine: Dfa, start: int) -> Iterator[int]:
         state = machine.initial
@@ -226,26 +226,27 @@ class _Side:
 
     def copies(self, node: Repetition, start: int) -> Set[tuple[int, int]]:
         """Numbers of non-empty copies and the ends of their text; see ``_copies``."""
-        found = self._copies(node, start)
+        pairs = self._copies(node, start)
         while self._waiting:
             self._solve()
-            found = self._copies(node, start)
-        return found
+            pairs = self._copies(node, start)
+        return pairs
 
     def _copies(self, node: Repetition, start: int) -> Set[tuple[int, int]]:
         """Numbers of copies and where their text ends; without an upper bound at most ``low``."""
-        waiting = [(0, start)]
-        found = set(waiting)
-        for copies, position in waiting:  # the list grows during the loop
+        waiting = deque([(0, start)])
+        pairs = set(waiting)
+        while waiting:
+            copies, position = waiting.popleft()
             self._clock.check(_HINT)
             if node.high is not None and copies == node.high:
                 continue
             more = copies + 1 if node.high is not None else min(copies + 1, node.low)
             for end in self._ends(node.item, position):
-                if end > position and (more, end) not in found:
-                    found.add((more, end))
+                if end > position and (more, end) not in pairs:
+                    pairs.add((more, end))
                     waiting.append((more, end))
-        return found
+        return pairs
 
 
 class _Quotient:
@@ -308,14 +309,14 @@ class _Quotient:
         productive = least(bodies, self._derives)
         self._without_text = {k for k in self._bodies if self._name_of[k] not in productive}
 
-    def _derives(self, body: Expression, known: Set[str]) -> bool:
-        """Whether a body has a text if the new rules ``known`` do; all rules as written do."""
+    def _derives(self, body: Expression, names: Set[str]) -> bool:
+        """Whether a body has a text if the new rules ``names`` do; all rules as written do."""
         self._clock.check(_HINT)
         new = self._key_of
         return holds(
             body,
             lambda leaf: (
-                not isinstance(leaf, Nonterminal) or leaf.name in known or leaf.name not in new
+                not isinstance(leaf, Nonterminal) or leaf.name in names or leaf.name not in new
             ),
         )
 
@@ -490,8 +491,8 @@ class _Quotient:
                 break
             borders.append((last - index if side.backwards else index, sorted(positions)))
             positions = {k for p in positions for k in side.ends(item, p) if k < side.end}
-        found = self._borders[id(row), side.backwards, start] = dict(sorted(borders))
-        return found
+        sorted_borders = self._borders[id(row), side.backwards, start] = dict(sorted(borders))
+        return sorted_borders
 
     def _of_repetition(self, key: _Key, node: Repetition) -> Expression | None:
         """One option for each number of copies before the hole and after it."""
@@ -671,7 +672,9 @@ def _is_empty(node: Expression) -> bool:
 def _either(options: Iterable[Expression | None], span: Span) -> Expression | None:
     """The options that have a text as a choice; None if there are none."""
     # calls are compared by name: comparing whole trees takes longer than the rest of the work
-    distinct = {one.name if isinstance(one, Nonterminal) else id(one): one for one in options}
+    distinct = {
+        option.name if isinstance(option, Nonterminal) else id(option): option for option in options
+    }
     kept = [option for option in distinct.values() if option is not None]
     if not kept:
         return None

@@ -75,7 +75,7 @@ def visited_from(program: RuleProgram, start: int) -> Visited:
     return Visited(*_visit(program.all_calls, len(program.names), start))
 
 
-def kept_rules(program: RuleProgram, found: Visited, limits: Limits = LIMITS) -> set[int]:
+def kept_rules(program: RuleProgram, visited: Visited, limits: Limits = LIMITS) -> set[int]:
     """The rules that must stay rules.
 
     From every self-embedding component (Chomsky 1959: without self-embedding a language is
@@ -84,11 +84,15 @@ def kept_rules(program: RuleProgram, found: Visited, limits: Limits = LIMITS) ->
 
     Raises: LimitError above ``limits.seconds``.
     """
-    clock, kept, uses = limits.clock(), set(found.kept.nonzero()[0].tolist()), found.uses.tolist()
-    start, *others = found.order.tolist()
+    clock, kept, uses = (
+        limits.clock(),
+        set(visited.kept.nonzero()[0].tolist()),
+        visited.uses.tolist(),
+    )
+    start, *others = visited.order.tolist()
     while True:
         clock.check()
-        sizes = _sizes(program, found, kept)
+        sizes = _sizes(program, visited, kept)
         if sum(sizes[rule] for rule in {*kept, start}) <= _MAX_INLINED_STATES:
             return kept
         large = [rule for rule in others if uses[rule] > 1 and rule not in kept]
@@ -97,7 +101,7 @@ def kept_rules(program: RuleProgram, found: Visited, limits: Limits = LIMITS) ->
         kept.add(max(large, key=lambda rule: sizes[rule] * (uses[rule] - 1)))
 
 
-def separate_rules(program: RuleProgram, found: Visited) -> set[int]:
+def separate_rules(program: RuleProgram, visited: Visited) -> set[int]:
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
     Those that break cycles; rules that are only an automaton; and, callees first, rules that are
@@ -106,14 +110,14 @@ def separate_rules(program: RuleProgram, found: Visited) -> set[int]:
 
     Cost: linear, except for breaking cycles.
     """
-    kept, machines = found.kept.copy(), list(program.machines)
+    kept, machines = visited.kept.copy(), list(program.machines)
     is_regular = not machines and not kept.any()
-    if is_regular and _sizes(program, found, ())[found.order[0]] <= _MAX_REGULAR_STATES:
+    if is_regular and _sizes(program, visited, ())[visited.order[0]] <= _MAX_REGULAR_STATES:
         return set()
-    kept[machines] |= found.uses[machines] > 0
+    kept[machines] |= visited.uses[machines] > 0
     keep_separate(
         program.code, program.data, program.after, program.first, program.texts,
-        found.callees_first[:-1], kept, found.copies, _MAX_RULE_STATES, _MAX_COPIED_STATES,
+        visited.callees_first[:-1], kept, visited.copies, _MAX_RULE_STATES, _MAX_COPIED_STATES,
     )  # fmt: skip
     return set(kept.nonzero()[0].tolist())
 
@@ -126,24 +130,24 @@ def _visit(calls: Ints, rules: int, start: int) -> tuple[Ints, Ints, Ints, Ints,
         first[calls[call, CALLER] + 1] += 1
     for rule in range(rules):
         first[rule + 1] += first[rule]
-    order, seen, made, row = np.empty(rules, np.int32), np.zeros(rules, np.bool_), 1, 0
+    order, seen, count, row = np.empty(rules, np.int32), np.zeros(rules, np.bool_), 1, 0
     uses, copies = np.zeros(rules, np.int32), np.zeros(rules, np.int32)
     order[0], seen[start] = start, True
-    while row < made:
+    while row < count:
         for call in range(first[order[row]], first[order[row] + 1]):
             other = calls[call, CALLED]
             uses[other] += 1
             copies[other] |= calls[call, AT_END] == 0
             if not seen[other]:
-                order[made], seen[other] = other, True
-                made += 1
+                order[count], seen[other] = other, True
+                count += 1
         row += 1
     for rule in range(rules):
         copies[rule] *= uses[rule] - 1
-    order, kept = order[:made], np.zeros(rules, np.bool_)
+    order, kept = order[:count], np.zeros(rules, np.bool_)
     _keep_breakers(calls, first, order.copy(), kept, np.zeros((_ROWS, rules + 1), np.int32))
     stack = np.empty(len(calls) + 2 * rules + 1, np.int32)
-    callees_first = np.empty(made, np.int32)
+    callees_first = np.empty(count, np.int32)
     _sort_callees_first(calls, first, start, seen, stack, callees_first)
     is_left_recursive = _has_cycle(calls, first, order, stack, np.zeros(rules, np.int32))
     return order, callees_first, uses, copies, kept, is_left_recursive
@@ -151,19 +155,19 @@ def _visit(calls: Ints, rules: int, start: int) -> tuple[Ints, Ints, Ints, Ints,
 
 @inner
 def _sort_callees_first(
-    calls: Ints, first: Ints, start: int, seen: Flags, stack: Ints, found: Ints
+    calls: Ints, first: Ints, start: int, seen: Flags, stack: Ints, result: Ints
 ) -> None:
     """Write all rules, each after the rules it calls (except in cycles); ``stack`` is scratch.
 
     ``seen`` is true for all rules to write, and false afterwards.
     """
-    stack[0], top, made = start, 1, 0
+    stack[0], top, count = start, 1, 0
     while top > 0:
         top -= 1
         rule = stack[top]
         if rule < 0:  # all its calls are done
-            found[made] = ~rule
-            made += 1
+            result[count] = ~rule
+            count += 1
         elif seen[rule]:
             seen[rule] = False
             stack[top] = ~rule
@@ -180,23 +184,23 @@ def _has_cycle(calls: Ints, first: Ints, order: Ints, waiting: Ints, callers: In
 
     Source: Kahn 1962, "Topological sorting of large networks".
     """
-    made, row = 0, 0
+    count, row = 0, 0
     for rule in order:
         for call in range(first[rule], first[rule + 1]):
             callers[calls[call, CALLED]] += calls[call, AT_START]
     for rule in order:
         if callers[rule] == 0:
-            waiting[made] = rule
-            made += 1
-    while row < made:
+            waiting[count] = rule
+            count += 1
+    while row < count:
         for call in range(first[waiting[row]], first[waiting[row] + 1]):
             if calls[call, AT_START] != 0:
                 callers[calls[call, CALLED]] -= 1
                 if callers[calls[call, CALLED]] == 0:
-                    waiting[made] = calls[call, CALLED]
-                    made += 1
+                    waiting[count] = calls[call, CALLED]
+                    count += 1
         row += 1
-    return made < len(order)
+    return count < len(order)
 
 
 #: The rows of the scratch space of ``_keep_breakers``. For each rule: the calls of it, its place in
@@ -216,30 +220,34 @@ def _keep_breakers(calls: Ints, first: Ints, order: Ints, kept: Flags, space: In
 
     ``order`` is reordered. ``space`` is zero at first.
     """
-    uses, place, sets, begins, ends = (
+    uses, rank, sets, begins, ends = (
         space[_USES], space[_PLACE], space[_SET], space[_FROM], space[_TO]
     )  # fmt: skip
     for k in range(len(order)):
-        place[order[k]] = k
+        rank[order[k]] = k
         for call in range(first[order[k]], first[order[k] + 1]):
             uses[calls[call, CALLED]] += 1
-    begins[0], ends[0], waiting, made = 0, len(order), 1, 0
+    begins[0], ends[0], waiting, set_number = 0, len(order), 1, 0
     while waiting > 0:
         waiting -= 1
-        begin, end, made = int64(begins[waiting]), int64(ends[waiting]), made + 1
+        begin, end, set_number = int64(begins[waiting]), int64(ends[waiting]), set_number + 1
         for k in range(begin, end):
-            sets[order[k]], space[_NUMBER, order[k]] = made, 0
+            sets[order[k]], space[_NUMBER, order[k]] = set_number, 0
         _sort_components(calls, first, order, begin, end, space)
         while begin < end:
-            stop, after, made = int64(space[_STOP, begin]), int64(space[_STOP, begin]), made + 1
+            stop, after, set_number = (
+                int64(space[_STOP, begin]),
+                int64(space[_STOP, begin]),
+                set_number + 1,
+            )
             for k in range(begin, stop):
-                sets[order[k]] = made
+                sets[order[k]] = set_number
             if _embeds(calls, first, order, begin, stop, sets):
                 for _ in range(1 + (stop - begin) // _RULES_PER_KEPT_RULE):
                     best = begin
                     for k in range(begin + 1, stop):
                         more = uses[order[k]] - uses[order[best]]
-                        if more > 0 or (more == 0 and place[order[k]] < place[order[best]]):
+                        if more > 0 or (more == 0 and rank[order[k]] < rank[order[best]]):
                             best = k
                     stop -= 1
                     order[best], order[stop] = order[stop], order[best]
@@ -269,7 +277,7 @@ def _sort_components(
     Source: Tarjan 1972, "Depth-first search and linear graph algorithms", without recursion.
     """
     sets, number, low, following = space[_SET], space[_NUMBER], space[_LOW], space[_NEXT]
-    opened, path, found = space[_OPEN], space[_PATH], space[_FOUND]
+    opened, path, sorted_rules = space[_OPEN], space[_PATH], space[_FOUND]
     visited, top, written = 0, 0, begin
     for k in range(begin, end):
         if number[order[k]] > 0:
@@ -299,12 +307,12 @@ def _sort_components(
                 start = written
                 while number[rule] != _DONE:
                     top -= 1
-                    found[written] = opened[top]
+                    sorted_rules[written] = opened[top]
                     number[opened[top]] = _DONE
                     written += 1
                 space[_STOP, start] = written
     for k in range(begin, end):
-        order[k] = found[k]
+        order[k] = sorted_rules[k]
 
 
 def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]:
@@ -313,13 +321,13 @@ def left_recursive(program: RuleProgram, order: Sequence[int]) -> frozenset[int]
     return frozenset(rule for component in cyclic_components(first) for rule in component)
 
 
-def _sizes(program: RuleProgram, found: Visited, kept: Collection[int]) -> list[int]:
+def _sizes(program: RuleProgram, visited: Visited, kept: Collection[int]) -> list[int]:
     """The estimated states of each rule with all rules except ``kept`` inlined."""
     is_kept = np.zeros(len(program.names), np.bool_)
     is_kept[list(kept)] = True
     sizes: list[int] = sizes_of(
         program.code, program.data, program.after, program.first, program.texts,
-        found.callees_first, is_kept, 10 * _MAX_INLINED_STATES,
+        visited.callees_first, is_kept, 10 * _MAX_INLINED_STATES,
     ).tolist()  # fmt: skip
     return sizes
 

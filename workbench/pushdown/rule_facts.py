@@ -38,9 +38,9 @@ def facts(code: Ints, first: Ints) -> tuple[Ints, Ints, Ints]:
     """Subtree ends, which texts each instruction has, and the calls in parts that derive a text."""
     after, texts = subtree_ends(code), np.zeros(len(code), np.int32)
     _find_texts(code, after, first, texts)
-    found, flags = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
-    made = _find_calls(code, after, first, texts, found, flags[0], flags[1])
-    return after, texts, found[:made]
+    calls, flags = np.empty((len(code), 4), np.int32), np.empty((2, len(code)), np.bool_)
+    count = _find_calls(code, after, first, texts, calls, flags[0], flags[1])
+    return after, texts, calls[:count]
 
 
 @inner
@@ -58,30 +58,30 @@ def _find_texts(code: Ints, after: Ints, first: Ints, texts: Ints) -> None:
         for k in range(rules):
             rule = k if sweep & 1 else rules - 1 - k
             before = texts[first[rule]]
-            for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
-                texts[at] = _texts(code, after, first, texts, at)
+            for index in range(first[rule + 1] - 1, first[rule] - 1, -1):
+                texts[index] = _texts(code, after, first, texts, index)
             changed |= texts[first[rule]] != before
         sweep += 1
 
 
 @inner
-def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
+def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, index: int) -> int:
     """Which texts an instruction has, given those of its parts."""
-    what, one, two = code[at, 0], code[at, 1], code[at, 2]
+    what, first_operand, second_operand = code[index, 0], code[index, 1], code[index, 2]
     if what == RANGE:
         return HAS_TEXT | HAS_NONEMPTY
     if what == LITERAL:
-        return HAS_TEXT | (HAS_NONEMPTY if two > 0 else HAS_EMPTY)
+        return HAS_TEXT | (HAS_NONEMPTY if second_operand > 0 else HAS_EMPTY)
     if what == MACHINE:
-        return int(two)
+        return int(second_operand)
     if what == CALL:
-        return int(texts[first[one]])
+        return int(texts[first[first_operand]])
     if what == REPEAT:
-        part = texts[at + 1]
-        found = part & _ALL if one > 0 else part | HAS_TEXT | HAS_EMPTY
-        return found if two != 0 else HAS_TEXT | HAS_EMPTY
-    part, any_of, all_of = at + 1, 0, _ALL
-    for _ in range(one):
+        part = texts[index + 1]
+        bits = part & _ALL if first_operand > 0 else part | HAS_TEXT | HAS_EMPTY
+        return bits if second_operand != 0 else HAS_TEXT | HAS_EMPTY
+    part, any_of, all_of = index + 1, 0, _ALL
+    for _ in range(first_operand):
         any_of |= texts[part]
         all_of &= texts[part]
         part = after[part]
@@ -94,40 +94,42 @@ def _texts(code: Ints, after: Ints, first: Ints, texts: Ints, at: int) -> int:
 
 @inner
 def _find_calls(
-    code: Ints, after: Ints, first: Ints, texts: Ints, found: Ints, ends: Flags, starts: Flags
+    code: Ints, after: Ints, first: Ints, texts: Ints, calls: Ints, ends: Flags, starts: Flags
 ) -> int:
     """Write the calls, columns ``CALLER`` … ``AT_START``; return their number.
 
     ``ends`` and ``starts`` are scratch space.
     """
-    made = 0
+    count = 0
     for rule in range(len(first) - 1):
-        at = first[rule]
-        ends[at] = starts[at] = True
-        while at < first[rule + 1]:
-            if texts[at] == 0:
-                at = after[at]
+        index = first[rule]
+        ends[index] = starts[index] = True
+        while index < first[rule + 1]:
+            if texts[index] == 0:
+                index = after[index]
                 continue
-            if code[at, 0] == CALL:
-                found[made, CALLER], found[made, CALLED] = rule, code[at, 1]
-                found[made, AT_END], found[made, AT_START] = ends[at], starts[at]
-                made += 1
+            if code[index, 0] == CALL:
+                calls[count, CALLER], calls[count, CALLED] = rule, code[index, 1]
+                calls[count, AT_END], calls[count, AT_START] = ends[index], starts[index]
+                count += 1
             else:
-                _mark_parts(code, after, texts, ends, starts, int64(at))
-            at += 1
-    return made
+                _mark_parts(code, after, texts, ends, starts, int64(index))
+            index += 1
+    return count
 
 
 @inner
-def _mark_parts(code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, at: int) -> None:
+def _mark_parts(
+    code: Ints, after: Ints, texts: Ints, ends: Flags, starts: Flags, index: int
+) -> None:
     """Mark which parts of an instruction are at the end and at the start of their rule."""
-    what, count, part = code[at, 0], code[at, 1], at + 1
+    what, count, part = code[index, 0], code[index, 1], index + 1
     if what == REPEAT:
-        ends[part], starts[part] = ends[at] and code[at, 2] == 1, starts[at]
+        ends[part], starts[part] = ends[index] and code[index, 2] == 1, starts[index]
     elif what in (CHOICE, SEQUENCE):
-        starting = starts[at]
+        starting = starts[index]
         for k in range(count):
-            ends[part] = ends[at] and (what == CHOICE or k == count - 1)
+            ends[part] = ends[index] and (what == CHOICE or k == count - 1)
             starts[part] = starting
             if what == SEQUENCE and texts[part] & HAS_EMPTY == 0:
                 starting = False
@@ -142,10 +144,22 @@ def sizes_of(
 
     ``order`` lists the rules, each after those it calls. A recursive call adds no states.
     """
-    sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    sizes, part_sizes = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
     none = np.zeros_like(sizes)
     _find_sizes(
-        code, data, after, first, texts, order, kept.copy(), none, most, most, most, sizes, found
+        code,
+        data,
+        after,
+        first,
+        texts,
+        order,
+        kept.copy(),
+        none,
+        most,
+        most,
+        most,
+        sizes,
+        part_sizes,
     )
     return sizes
 
@@ -158,9 +172,21 @@ def keep_separate(
 
     ``copied`` is the number of copies of each rule beyond the first. Kept rules remain kept.
     """
-    sizes, found = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
+    sizes, part_sizes = np.ones(len(first) - 1, np.int32), np.empty(len(code), np.int64)
     _find_sizes(
-        code, data, after, first, texts, order, kept, copied, large, most, 10 * large, sizes, found
+        code,
+        data,
+        after,
+        first,
+        texts,
+        order,
+        kept,
+        copied,
+        large,
+        most,
+        10 * large,
+        sizes,
+        part_sizes,
     )
 
 
@@ -168,38 +194,38 @@ def keep_separate(
 def _find_sizes(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, order: Ints, kept: Flags,
     copied: Ints, large: int, most: int, largest: int, sizes: Ints,
-    found: npt.NDArray[np.int64],
+    part_sizes: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Write the sizes of the rules, at most ``largest``; keep rules as ``keep_separate`` says.
 
-    ``found`` is scratch space for the sizes of all instructions.
+    ``part_sizes`` is scratch space for the sizes of all instructions.
     """
     for rule in order:
-        _find_size(code, data, after, first, texts, rule, kept, largest, sizes, found)
+        _find_size(code, data, after, first, texts, rule, kept, largest, sizes, part_sizes)
         kept[rule] |= sizes[rule] > large or sizes[rule] * int64(copied[rule]) > most
 
 
 @inner
 def _find_size(
     code: Ints, data: Ints, after: Ints, first: Ints, texts: Ints, rule: int, kept: Flags,
-    most: int, sizes: Ints, found: npt.NDArray[np.int64],
+    most: int, sizes: Ints, part_sizes: npt.NDArray[np.int64],
 ) -> None:  # fmt: skip
     """Write the size of a rule, given those of the rules it calls."""
-    for at in range(first[rule + 1] - 1, first[rule] - 1, -1):
-        what, one, two = code[at, 0], code[at, 1], code[at, 2]
-        size, part = 1, at + 1
+    for index in range(first[rule + 1] - 1, first[rule] - 1, -1):
+        what, first_operand, second_operand = code[index, 0], code[index, 1], code[index, 2]
+        size, part = 1, index + 1
         if what == LITERAL:
-            size = two
+            size = second_operand
         elif what == MACHINE:
-            size = data[one]
+            size = data[first_operand]
         elif what == CALL:
-            size = 1 if kept[one] else sizes[one]
+            size = 1 if kept[first_operand] else sizes[first_operand]
         elif what == REPEAT:
-            size = found[part] * max(1, one, two)
+            size = part_sizes[part] * max(1, first_operand, second_operand)
         elif what in (SEQUENCE, CHOICE):
             size = 0
-            for _ in range(one):
-                size += found[part]
+            for _ in range(first_operand):
+                size += part_sizes[part]
                 part = after[part]
-        found[at] = min(size, most) if texts[at] else 0
-    sizes[rule] = found[first[rule]]
+        part_sizes[index] = min(size, most) if texts[index] else 0
+    sizes[rule] = part_sizes[first[rule]]

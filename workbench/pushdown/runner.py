@@ -91,10 +91,10 @@ class Runner:
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
-        rules, found = self.growth.rules, np.empty(64, np.int64)
-        while (count := find_configurations(rules, self.room, situation, found)) < 0:
-            found = np.empty(2 * len(found), np.int64)
-        return tuple((both >> 32, both & 0xFFFFFFFF) for both in found[:count].tolist())
+        rules, packed = self.growth.rules, np.empty(64, np.int64)
+        while (count := find_configurations(rules, self.room, situation, packed)) < 0:
+            packed = np.empty(2 * len(packed), np.int64)
+        return tuple((both >> 32, both & 0xFFFFFFFF) for both in packed[:count].tolist())
 
     def stack(self, node: StackNode) -> tuple[State, ...]:
         """The return states of a stack, the innermost last."""
@@ -137,11 +137,11 @@ class Runner:
     ) -> Situation:
         """Compute and store the step of a situation by a byte class."""
         while True:
-            found = successor(self.growth.rules, self.room, situation, byte_class)
-            if found >= DEAD:
-                return found
+            following = successor(self.growth.rules, self.room, situation, byte_class)
+            if following >= DEAD:
+                return following
             clock = clock or self.limits.clock()
-            self.resolve(found, clock)
+            self.resolve(following, clock)
 
     def resolve(self, status: int, clock: Clock) -> None:
         """Handle the status of a kernel: enlarge an array, or check a limit or the clock.
@@ -226,16 +226,16 @@ class RenewingRunner:
         number, situation = divmod(int(state), 1 << _BITS)
         if number == len(self._steps) or situation == self.initial:
             return situation
-        known = self._read_again.get(state)
-        if known is None:
+        cached = self._read_again.get(state)
+        if cached is None:
             steps = self._steps[number]
             if steps is None:
                 raise WorkbenchError(
                     "this state is too old: the memory was filled several times since it was made",
                     "begin with the initial state, and read the text again",
                 )
-            known = self._read_again[state] = self._follow(_path(steps, situation))
-        return known
+            cached = self._read_again[state] = self._follow(_path(steps, situation))
+        return cached
 
     def _follow(self, classes: Iterable[int]) -> Situation:
         """The situation after a text that can be read, given as byte classes."""
@@ -258,8 +258,8 @@ class RenewingRunner:
 
 def _path(steps: Steps, situation: Situation) -> list[int]:
     """The byte classes of the text by which a situation was found."""
-    found = []
+    classes = []
     while situation != Runner.initial:
         situation, byte_class = steps[situation].tolist()
-        found.append(byte_class)
-    return found[::-1]
+        classes.append(byte_class)
+    return classes[::-1]

@@ -61,10 +61,10 @@ class Shortest:
     @cached_property
     def columns(self) -> dict[int, tuple[int, ...]]:
         """The bytes of each column of the table, without those of calls, most readable first."""
-        found: dict[int, list[int]] = {}
+        bytes_of: dict[int, list[int]] = {}
         for byte in sorted(range(CALLS), key=_readable):
-            found.setdefault(int(self.network.classes[byte]), []).append(byte)
-        return {column: tuple(members) for column, members in found.items()}
+            bytes_of.setdefault(int(self.network.classes[byte]), []).append(byte)
+        return {column: tuple(members) for column, members in bytes_of.items()}
 
     def edges(self, state: State) -> tuple[tuple[int, State], ...]:
         """The byte columns in which a state has an edge, with the targets, most readable first."""
@@ -101,12 +101,12 @@ class Shortest:
         while heap:
             self.clock.check()
             (_, text), is_word, item = heappop(heap)  # the item is a rule or a state
-            found = self.words if is_word else self.inside
+            texts = self.words if is_word else self.inside
             if text and not is_word:
                 self.arrived.setdefault(item, text)
-            if item in found:
+            if item in texts:
                 continue
-            found[item] = text
+            texts[item] = text
             if is_word:
                 for state, target in callers.get(item, ()):
                     arrive(self.inside[state] + text, target)
@@ -123,29 +123,29 @@ class Shortest:
 
         Without ``waiting`` only through tail calls, which push no return state.
         """
-        found: dict[int, bytes] = {}
+        texts: dict[int, bytes] = {}
         heap: list[tuple[_Ranked, int]] = [(_ranked(b""), first)]
         while heap:
             self.clock.check()
             (_, text), rule = heappop(heap)
-            if rule in found:
+            if rule in texts:
                 continue
-            found[rule] = text
+            texts[rule] = text
             for state, called, target in self._calls[rule]:
                 if waiting or not self._waits[target]:
                     longer = text + self.inside[state]
                     heappush(heap, (_ranked(longer), called))
-        return found
+        return texts
 
     @cached_property
     def _calls(self) -> list[list[tuple[State, int, State]]]:
         """For each rule its calls: the calling state, the called rule, the state to return to."""
-        found: list[list[tuple[State, int, State]]] = [[] for _ in self.network.names]
+        calls: list[list[tuple[State, int, State]]] = [[] for _ in self.network.names]
         for state, edges in enumerate(self.network.calling):
             if state in self.inside:
                 for rule, target in edges:
-                    found[self.network.owner[state]].append((state, rule, target))
-        return found
+                    calls[self.network.owner[state]].append((state, rule, target))
+        return calls
 
     @cached_property
     def _rules_above(self) -> dict[State, dict[int, bytes]]:
@@ -158,16 +158,16 @@ class Shortest:
         def by_tail_calls(rule: int) -> dict[int, bytes]:
             return self._spread(rule, waiting=False)
 
-        found: dict[State, dict[int, bytes]] = {}
+        rules_above: dict[State, dict[int, bytes]] = {}
         for calls in self._calls:
             for state, called, target in calls:
                 if self._waits[target]:
                     for rule, text in by_tail_calls(called).items():
                         longer = self.inside[state] + text
-                        shorter = found.setdefault(target, {}).get(rule)
+                        shorter = rules_above.setdefault(target, {}).get(rule)
                         if shorter is None or rank(longer) < rank(shorter):
-                            found[target][rule] = longer
-        return found
+                            rules_above[target][rule] = longer
+        return rules_above
 
     def ways_back(self, rule: int) -> list[WayBack]:
         """The chains of returns possible at the end of a rule, shortest texts first.

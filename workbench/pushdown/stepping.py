@@ -90,35 +90,35 @@ def push(room: Room, node: int, symbol: int) -> int:
     nodes, slots = room.nodes, room.node_slots
     slot = mixed(node + 1, symbol) & (len(slots) - 1)
     while slots[slot] >= 0:
-        known = slots[slot]
-        if nodes[known, PARENT] == node and nodes[known, SYMBOL] == symbol:
-            return int(known)
+        candidate = slots[slot]
+        if nodes[candidate, PARENT] == node and nodes[candidate, SYMBOL] == symbol:
+            return int(candidate)
         slot = (slot + 1) & (len(slots) - 1)
-    made, depth = int(room.used[NODES]), nodes[node, DEPTH] + 1
-    if made == len(nodes):
+    new, depth = int(room.used[NODES]), nodes[node, DEPTH] + 1
+    if new == len(nodes):
         return FULL_NODES
     if depth > room.used[DEEPEST]:
         return TOO_DEEP
-    nodes[made, PARENT], nodes[made, SYMBOL], nodes[made, DEPTH] = node, symbol, depth
-    room.returns[made, ACCEPTED] = -1
-    slots[slot] = made
+    nodes[new, PARENT], nodes[new, SYMBOL], nodes[new, DEPTH] = node, symbol, depth
+    room.returns[new, ACCEPTED] = -1
+    slots[slot] = new
     room.used[NODES] += 1
-    return made
+    return new
 
 
 @inner
-def insert(found: Longs, count: int, configuration: int) -> int:
+def insert(candidates: Longs, count: int, configuration: int) -> int:
     """Insert a configuration into the sorted first ``count`` ones; return the new count."""
-    at = count
-    while at > 0 and found[at - 1] > configuration:
-        at -= 1
-    if at > 0 and found[at - 1] == configuration:
+    index = count
+    while index > 0 and candidates[index - 1] > configuration:
+        index -= 1
+    if index > 0 and candidates[index - 1] == configuration:
         return count
-    if count == len(found):
+    if count == len(candidates):
         return FULL_FOUND
-    for k in range(count, at, -1):
-        found[k] = found[k - 1]
-    found[at] = configuration
+    for k in range(count, index, -1):
+        candidates[k] = candidates[k - 1]
+    candidates[index] = configuration
     return count + 1
 
 
@@ -128,18 +128,23 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
 
     ``floor`` is the lowest stack depth that the step examined.
     """
-    found, configurations, about, slots = room.found, room.configurations, room.about, room.slots
-    key = hash_of(found, int64(0), count) & MAX_HASH
+    candidates, configurations, about, slots = (
+        room.found,
+        room.configurations,
+        room.about,
+        room.slots,
+    )
+    key = hash_of(candidates, int64(0), count) & MAX_HASH
     slot = key & (len(slots) - 1)
     while slots[slot] >= 0:
-        known = slots[slot]
-        begin, end = int64(about[known, FROM]), int64(about[known, TO])
-        if about[known, HASH] == key and _same(found, count, configurations, begin, end):
-            room.floors[known] = min(int(room.floors[known]), floor)
-            return int(known)
+        situation = slots[slot]
+        begin, end = int64(about[situation, FROM]), int64(about[situation, TO])
+        if about[situation, HASH] == key and _same(candidates, count, configurations, begin, end):
+            room.floors[situation] = min(int(room.floors[situation]), floor)
+            return int(situation)
         slot = (slot + 1) & (len(slots) - 1)
-    made, begin = int64(room.used[SITUATIONS]), int64(room.used[CONFIGURATIONS])
-    if made == len(about):
+    new, begin = int64(room.used[SITUATIONS]), int64(room.used[CONFIGURATIONS])
+    if new == len(about):
         return FULL_SITUATIONS
     if begin + count > len(configurations):
         return FULL_CONFIGURATIONS
@@ -149,16 +154,16 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     readable, classes = room.alike[0], room.groups.shape[1]
     for byte_class in range(classes):
         reads = readable[byte_class >> 6] >> (byte_class & 63) & 1
-        room.table[made * classes + byte_class] = UNKNOWN if reads else DEAD
+        room.table[new * classes + byte_class] = UNKNOWN if reads else DEAD
     for k in range(count):
-        configurations[begin + k] = found[k]
-    about[made, FROM], about[made, TO], about[made, ACCEPTS] = begin, begin + count, accepts
-    about[made, LOWEST], about[made, HASH] = lowest, key
-    room.floors[made] = min(floor, lowest)
-    slots[slot] = made
+        configurations[begin + k] = candidates[k]
+    about[new, FROM], about[new, TO], about[new, ACCEPTS] = begin, begin + count, accepts
+    about[new, LOWEST], about[new, HASH] = lowest, key
+    room.floors[new] = min(floor, lowest)
+    slots[slot] = new
     room.used[SITUATIONS] += 1
     room.used[CONFIGURATIONS] += count
-    return made
+    return new
 
 
 @inner
@@ -239,11 +244,13 @@ def hash_of(configurations: Longs, begin: int, end: int) -> int:
 
 
 @inner
-def _same(found: Longs, count: int, configurations: Longs, begin: int, end: int) -> bool:
-    at = 0
-    while at < count and begin + at < end and found[at] == configurations[begin + at]:
-        at += 1
-    return at == count == end - begin
+def _same(candidates: Longs, count: int, configurations: Longs, begin: int, end: int) -> bool:
+    index = 0
+    while (
+        index < count and begin + index < end and candidates[index] == configurations[begin + index]
+    ):
+        index += 1
+    return index == count == end - begin
 
 
 Kind = TypeVar("Kind", bound=np.generic)
@@ -260,10 +267,10 @@ def grown(room: Room, full: int) -> Room:
     factor = _factor(room, full)
     longer = {name: _longer(getattr(room, name), factor) for name in _growing(room, full)}
     if full == FULL_NODES:
-        made = int(room.used[NODES])
+        count = int(room.used[NODES])
         slots = longer["node_slots"]
         slots[:] = -1
-        fill_slots(_hashes_of_nodes(room.nodes[1:made]), slots)
+        fill_slots(_hashes_of_nodes(room.nodes[1:count]), slots)
         slots += slots >= 0  # node 0, the empty stack, is not looked up
     elif full == FULL_SITUATIONS:
         slots = longer["slots"]
@@ -316,8 +323,8 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
         state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
         while state >= 0:
             opened = room.opened[state, GROUPS]
-            for at in range(len(alike)):
-                alike[at] &= room.groups[opened, byte_class, at]
+            for index in range(len(alike)):
+                alike[index] &= room.groups[opened, byte_class, index]
             if room.reads[opened, word] >> bit & 1:
                 count, lowest = _move(rules, room, state, node, byte_class, count)
                 if count < 0:
@@ -326,17 +333,17 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
             if not rules.flags[state] & FINAL or node == 0:
                 break
             if not room.returns[node, RETURN_READS + word] >> bit & 1:
-                for at in range(len(alike)):
-                    alike[at] &= ~room.returns[node, RETURN_READS + at]
+                for index in range(len(alike)):
+                    alike[index] &= ~room.returns[node, RETURN_READS + index]
                 break
             state, node, _ = returned(rules, room, state, node)
     result = DEAD
     if count > 0:
-        known = room.used[SITUATIONS]
+        old_count = room.used[SITUATIONS]
         result = number(rules, room, count, floor)
         if result < 0:
             return result
-        if result == known:
+        if result == old_count:
             room.about[result, BEFORE], room.about[result, READ] = situation, byte_class
     for other in range(classes):
         if alike[other >> 6] >> (other & 63) & 1:
@@ -416,8 +423,8 @@ def returned(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int,
 
 
 @njit(_nrt=False)
-def find_configurations(rules: Rules, room: Room, situation: int, found: Longs) -> int:
-    """Write all configurations of a situation to ``found``, also those after returns.
+def find_configurations(rules: Rules, room: Room, situation: int, configurations: Longs) -> int:
+    """Write all configurations of a situation to ``configurations``, also those after returns.
 
     Returns their number, or ``FULL_FOUND``.
     """
@@ -425,7 +432,7 @@ def find_configurations(rules: Rules, room: Room, situation: int, found: Longs) 
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
         state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
         while state >= 0:
-            more = insert(found, count, state << 32 | node)
+            more = insert(configurations, count, state << 32 | node)
             if more < 0:
                 return more
             if more == count:  # present already, with all its returns
@@ -448,11 +455,11 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
     if begin == len(openings) or row == len(room.groups):
         return FULL_OPENINGS
     openings[begin, 0], openings[begin, 1], openings[begin, 2] = state, pushed, pushed
-    at, end = begin, begin + 1
-    while at < end:
-        inner = openings[at, 0]
+    index, end = begin, begin + 1
+    while index < end:
+        inner = openings[index, 0]
         for k in range(rules.calls_from[inner], rules.calls_from[inner + 1]):
-            low, high = openings[at, 1], openings[at, 2]
+            low, high = openings[index, 1], openings[index, 2]
             if end == len(openings) or pushed + high - low + 1 > len(pushes):
                 return FULL_OPENINGS
             openings[end, 0], openings[end, 1] = rules.calls[k, 0], pushed
@@ -464,7 +471,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
                 pushed += 1
             openings[end, 2] = pushed
             end += 1
-        at += 1
+        index += 1
     _group(rules, room, begin, end, row)
     room.used[OPENINGS], room.used[PUSHES], room.used[OPENED] = end, pushed, row + 1
     room.opened[state, BEGIN], room.opened[state, END] = begin, end
@@ -480,22 +487,22 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
     groups[:], room.reads[row, :] = 0, 0
     last_dead = int64(-1)
     for byte_class in range(classes):
-        column, found, dead = rules.columns[byte_class], int64(0), True
+        column, hash_value, dead = rules.columns[byte_class], int64(0), True
         for opening in range(begin, end):
             target = rules.table[room.openings[opening, 0] * width + column]
             if target >= 0:
-                found, dead = mixed(found, (opening << 32) + int64(target)), False
+                hash_value, dead = mixed(hash_value, (opening << 32) + int64(target)), False
         word, bit, other = byte_class >> 6, int64(1) << (byte_class & 63), byte_class - 1
         if dead:  # as most classes
             other, last_dead = last_dead, byte_class
         else:
             room.reads[row, word] |= bit
             while other >= 0 and not (
-                hashes[other] == found
+                hashes[other] == hash_value
                 and _same_targets(rules, room, begin, end, column, rules.columns[other])
             ):
                 other -= 1
-        hashes[byte_class] = found
+        hashes[byte_class] = hash_value
         firsts[byte_class] = firsts[other] if other >= 0 else byte_class
         groups[firsts[byte_class], word] |= bit
     for byte_class in range(classes):
@@ -508,7 +515,7 @@ def _same_targets(rules: Rules, room: Room, begin: int, end: int, column: int, o
     """Whether two columns have equal targets for all of some openings."""
     width = len(rules.table) // len(rules.flags)
     for opening in range(begin, end):
-        at = room.openings[opening, 0] * width
-        if rules.table[at + column] != rules.table[at + other]:
+        row_start = room.openings[opening, 0] * width
+        if rules.table[row_start + column] != rules.table[row_start + other]:
             return False
     return True

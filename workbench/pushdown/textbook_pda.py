@@ -43,19 +43,19 @@ def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
     for symbol, its_class in enumerate(network.classes.tolist()):
         symbols.setdefault(its_class, symbol)
     while waiting:
-        here = waiting.popleft()
-        if here in goals:
+        state = waiting.popleft()
+        if state in goals:
             path: list[int] = []
-            while here != start:
-                here, symbol = came_from[here]
+            while state != start:
+                state, symbol = came_from[state]
                 path.append(symbol)
             return path[::-1]
-        row = network.table[here].tolist()
+        row = network.table[state].tolist()
         for its_class, symbol in symbols.items():
             target = row[its_class]
             if target != DEAD and target not in seen:
                 seen.add(target)
-                came_from[target] = here, symbol
+                came_from[target] = state, symbol
                 waiting.append(target)
     return []
 
@@ -133,9 +133,9 @@ def pda(network: Network) -> Pda:
         raw.extend((state, *edge) for edge in edges)
         return [edge[0] for edge in edges]
 
-    found = list(reachable([network.initial], targets))
-    number = {state: i for i, state in enumerate(found)}
-    last = len(found)
+    states = list(reachable([network.initial], targets))
+    number = {state: i for i, state in enumerate(states)}
+    last = len(states)
     waiting = sorted({symbol for edge in raw for symbol in (*edge[3], *edge[4])})
     symbol = {state: i for i, state in enumerate(waiting, start=BOTTOM + 1)}
     edges = [
@@ -150,10 +150,10 @@ def pda(network: Network) -> Pda:
     ]
     edges += [
         PdaEdge(number[state], last, (), (BOTTOM,), ())
-        for state in found
+        for state in states
         if network.finals[state] and network.owner[state] in network.ends_text
     ]
-    names = [f"{network.names[network.owner[state]]} · {state}" for state in found]
+    names = [f"{network.names[network.owner[state]]} · {state}" for state in states]
     return Pda(
         states=last + 1,
         initial=number[network.initial],
@@ -161,7 +161,7 @@ def pda(network: Network) -> Pda:
         edges=tuple(edges),
         symbols=("S", *(dotted(network, state) for state in waiting)),
         state_labels=(*names, "end"),
-        network_states=tuple(found),
+        network_states=tuple(states),
         network_symbols=(DEAD, *waiting),
     )
 
