@@ -83,12 +83,15 @@ class Intersection(CachedMasks):
 
     def _steps(self, state: PairState) -> Iterator[tuple[TokenId, PairState]]:
         """The tokens that both allow, without end tokens, and the state after each."""
-        here, there = state
-        bits = self.a.mask(here).bits & self.b.mask(there).bits
+        left_state, right_state = state
+        bits = self.a.mask(left_state).bits & self.b.mask(right_state).bits
         for token_id in TokenMask(bits, len(self.vocabulary)):
             check_time_budget(_TOO_MANY_STEPS)
             if token_id not in self.vocabulary.ends:
-                yield token_id, (self.a.advance(here, token_id), self.b.advance(there, token_id))
+                yield (
+                    token_id,
+                    (self.a.advance(left_state, token_id), self.b.advance(right_state, token_id)),
+                )
 
     def advance(self, state: PairState, token_id: TokenId) -> PairState:
         """The state after a token. Raises: TokenNotAllowed where the token is not in the mask."""

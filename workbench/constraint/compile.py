@@ -326,13 +326,13 @@ def compile(
     """
     chosen = METHODS.get(method)
     if chosen is None:
-        known, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
-        raise ArgumentValueError(f"there is no method {method!r}", known)
+        hint, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
+        raise ArgumentValueError(f"there is no method {method!r}", hint)
     for option in options:
         if option not in chosen.options:
             names = f"it has {', '.join(chosen.options) or 'none'}"
-            known, _ = suggestion(option, chosen.options, names)
-            raise ArgumentValueError(f"the method {method!r} has no option {option!r}", known)
+            hint, _ = suggestion(option, chosen.options, names)
+            raise ArgumentValueError(f"the method {method!r} has no option {option!r}", hint)
 
     def make(text: Grammar, tokens: Vocabulary) -> TokenMachine:
         # a method may try another way after one that took all its seconds

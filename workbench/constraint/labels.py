@@ -76,7 +76,7 @@ class LabelVocabulary(Vocabulary):
 
     def label_of(self, token_id: TokenId) -> LabelTokens | None:
         """The label whose code a token is, or None."""
-        return next((one for one in self.labels if one.code_id == token_id), None)
+        return next((label for label in self.labels if label.code_id == token_id), None)
 
 
 def first_label_id(vocabulary: Vocabulary) -> TokenId:

@@ -103,4 +103,6 @@ def _label_reason(grammar: Grammar, read: bytes, token: bytes) -> Reason | None:
 
 def _open_label(grammar: Grammar, read: bytes) -> Label | None:
     """The first label that can be read after a text with label codes."""
-    return next((one for one in LABELS if grammar.is_prefix(read + LABEL_CODES[one.name])), None)
+    return next(
+        (label for label in LABELS if grammar.is_prefix(read + LABEL_CODES[label.name])), None
+    )

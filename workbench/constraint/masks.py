@@ -86,9 +86,9 @@ class TokenMask:
         """The allowed token ids, sorted, read-only."""
         if self._ids is not None:
             return self._ids
-        known = TokenMask._recent.get(id(self))
-        if known is not None:
-            return known[1]
+        recent = TokenMask._recent.get(id(self))
+        if recent is not None:
+            return recent[1]
         ids = np.flatnonzero(self.bools).astype(np.int32)
         ids.setflags(write=False)
         if ids.nbytes <= self.bits.nbytes:

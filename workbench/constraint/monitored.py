@@ -224,12 +224,12 @@ class Monitored(Intersection):
 
     def _accepts(self, state: State, witness: bytes) -> bool:
         """Whether the grammar accepts a text after a state, in tokens of one byte; cached."""
-        known = self._witnesses.get((state, witness))
-        if known is None:
+        cached = self._witnesses.get((state, witness))
+        if cached is None:
             if len(self._witnesses) > self.limits.rows:
                 self._witnesses.clear()
-            known = self._witnesses[state, witness] = self._reads_bytes(state, witness)
-        return known
+            cached = self._witnesses[state, witness] = self._reads_bytes(state, witness)
+        return cached
 
     def _reads_bytes(self, state: State, witness: bytes) -> bool:
         if not self.vocabulary.single_bytes.issuperset(witness):
@@ -347,8 +347,8 @@ class _Walk:
     ) -> None:
         """Visit nodes of one depth, with the pairs before them."""
         targets = self._after(before, nodes)
-        for at in np.flatnonzero(targets == _ALONE).tolist():
-            targets[at] = self._alone(int(before[at]), int(nodes[at]))
+        for index in np.flatnonzero(targets == _ALONE).tolist():
+            targets[index] = self._alone(int(before[index]), int(nodes[index]))
         reached[nodes] = targets
 
     def _after(
@@ -362,8 +362,8 @@ class _Walk:
             self._table[key] = target
             if len(self.pairs) > _MAX_PAIRS:
                 break
-        found: npt.NDArray[np.int32] = self._table[keys]
-        return found
+        pairs: npt.NDArray[np.int32] = self._table[keys]
+        return pairs
 
     def _step(self, number: int, byte: int) -> int:
         """The pair after a pair and a byte, ``DEAD`` or ``_ALONE``."""
@@ -404,11 +404,11 @@ class _Walk:
         return number
 
     def _letters_of(self, state: State) -> frozenset[int]:
-        known = self._letters.get(state)
-        if known is None:
-            known = self.names.letters(state) if self.names else frozenset()
-            self._letters[state] = known
-        return known
+        letters = self._letters.get(state)
+        if letters is None:
+            letters = self.names.letters(state) if self.names else frozenset()
+            self._letters[state] = letters
+        return letters
 
     def _text(self, token_id: TokenId) -> bytes:
         return self.tokens[token_id] or b""
@@ -421,15 +421,15 @@ class _Walk:
         One by one until an end is known that completes all names but some.
         """
         tried: set[bytes] = set()
-        for at, token_id in enumerate(map(int, ids)):
+        for index, token_id in enumerate(map(int, ids)):
             exceptions = self._exceptions(pair, tried)
             if exceptions is None:
                 allowed[token_id] = self._is_allowed(token_id)
                 continue
-            allowed[ids[at:]] = True
-            for one in exceptions:
-                if allowed[one]:
-                    allowed[one] = self._is_allowed(one)
+            allowed[ids[index:]] = True
+            for exception in exceptions:
+                if allowed[exception]:
+                    allowed[exception] = self._is_allowed(exception)
             return
 
     def _exceptions(self, pair: PairState, tried: set[bytes]) -> set[TokenId] | None:
@@ -443,19 +443,19 @@ class _Walk:
                 assert self.names is not None, "the pair has letters"
                 rests = self.names.clashes(*key)
                 self._clashing[key] = None if rests is None else self._tokens(pair[1], rests)
-            if (found := self._clashing[key]) is not None:
-                return found
+            if (cached := self._clashing[key]) is not None:
+                return cached
         return None
 
     def _tokens(self, state: State, rests: Collection[bytes]) -> set[TokenId]:
         """The tokens that continue names, begun in a state of the monitor, with some texts."""
-        found, sorted_ids = set(), self.trie.token_ids
+        token_ids, sorted_ids = set(), self.trie.token_ids
         for text in (before + rest for before in self._before[state] for rest in rests):
-            at = bisect_left(sorted_ids, text, key=self._text)
-            while at < len(sorted_ids) and self._text(sorted_ids[at]) == text:
-                found.add(int(sorted_ids[at]))
-                at += 1
-        return found
+            index = bisect_left(sorted_ids, text, key=self._text)
+            while index < len(sorted_ids) and self._text(sorted_ids[index]) == text:
+                token_ids.add(int(sorted_ids[index]))
+                index += 1
+        return token_ids
 
     def _is_allowed(self, token_id: TokenId) -> bool:
         """Whether one token that ends in a name is allowed."""

@@ -217,20 +217,20 @@ class Reasoning(TokenMachine):
             return self.answer.forced(state.answer, most)
         if self._opening is not None and state.spent == 0:
             return b""
-        found = bytearray()
+        text = bytearray()
         thought = state.thought
-        while len(found) < most and not self.free.is_final(thought):
+        while len(text) < most and not self.free.is_final(thought):
             steps = {byte: self.free.step(thought, byte) for byte in self.free.next_bytes(thought)}
             if state.spent >= self.budget:
                 nearest = min(self._distance[there] for there in steps.values())
                 steps = {b: there for b, there in steps.items() if self._distance[there] == nearest}
             if len(steps) != 1:
-                return bytes(found)
+                return bytes(text)
             ((byte, thought),) = steps.items()
-            found.append(byte)
+            text.append(byte)
         if self._closing is None and self.free.is_final(thought):
-            found += self.answer.forced(self.answer.initial, most - len(found))
-        return bytes(found)
+            text += self.answer.forced(self.answer.initial, most - len(text))
+        return bytes(text)
 
     def _count(self, limits: Limits) -> TokenDistances:
         return _ReasoningDistances(self, limits)
@@ -294,13 +294,13 @@ class _ReasoningDistances:
         self, reasoning: Reasoning, thought: int, over: bool, row: tuple[Ints, Ints]
     ) -> _FreeRow:
         """The tokens of a state of the free part."""
-        left = reasoning.free_mask(thought, over=over).bools.copy()
-        inside = left[row[0]]
+        allowed = reasoning.free_mask(thought, over=over).bools.copy()
+        inside = allowed[row[0]]
         ids, targets = row[0][inside], row[1][inside]
-        left[ids] = False
+        allowed[ids] = False
         # a token in which the marker ends, or the marker itself, begins the answer
         closes = np.array([reasoning.closes_at(target) for target in targets.tolist()], np.bool_)
-        others = np.concatenate([ids[closes], np.flatnonzero(left)]).astype(np.int32)
+        others = np.concatenate([ids[closes], np.flatnonzero(allowed)]).astype(np.int32)
         answers = [
             self._answer.distance(reasoning.after_token(thought, token_id).answer)
             for token_id in others.tolist()

@@ -103,36 +103,36 @@ class WithinBudget(TokenMachine):
 
     def mask(self, state: BudgetState) -> TokenMask:
         """The tokens after which the text can still end within the tokens left."""
-        left, inner, counted = state
-        if left > 0 and self._farthest(counted) <= left - 1 - self._end:
+        tokens_left, inner, counted = state
+        if tokens_left > 0 and self._farthest(counted) <= tokens_left - 1 - self._end:
             return self.constraint.mask(inner)
-        return self._restricted(left, inner, counted)
+        return self._restricted(tokens_left, inner, counted)
 
-    def _restrict(self, left: int, inner: State, counted: State) -> TokenMask:
+    def _restrict(self, tokens_left: int, inner: State, counted: State) -> TokenMask:
         ids, distances = self.distances.after(counted)
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        allowed[ids[distances <= left - 1 - self._end]] = True
-        if left > 0 and self.constraint.is_final(inner):
+        allowed[ids[distances <= tokens_left - 1 - self._end]] = True
+        if tokens_left > 0 and self.constraint.is_final(inner):
             allowed[list(self.vocabulary.ends)] = True
         return TokenMask(pack(allowed), len(self.vocabulary))
 
     def advance(self, state: BudgetState, token_id: TokenId) -> BudgetState:
         """The state after a token. Raises: TokenNotAllowed where the token is not in the mask."""
-        left, inner, counted = state
+        tokens_left, inner, counted = state
         there = self.constraint.advance(inner, token_id)
         if token_id in self.vocabulary.ends:
-            fits = left > 0
+            fits = tokens_left > 0
         else:
             counted = there if self._same else self._engine.advance(counted, token_id)
-            fits = self._distance(counted) <= left - 1 - self._end
+            fits = self._distance(counted) <= tokens_left - 1 - self._end
         if not fits:
             needed = self._distance(counted) + self._end
             raise TokenNotAllowed(
                 f"after token {token_id} the shortest text needs {_tokens(needed)} more; at most"
-                f" {max(0, left - 1)} may follow",
-                f"allow {_tokens(self.budget - left + 1 + needed)} or more",
+                f" {max(0, tokens_left - 1)} may follow",
+                f"allow {_tokens(self.budget - tokens_left + 1 + needed)} or more",
             )
-        return BudgetState(left - 1, there, counted)
+        return BudgetState(tokens_left - 1, there, counted)
 
     def is_final(self, state: BudgetState) -> bool:
         """Whether the text read is accepted."""

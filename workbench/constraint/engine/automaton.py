@@ -168,15 +168,15 @@ class AutomatonConstraint(TokenMachine):
         At most ``most`` bytes: each costs about 50 µs.
         Raises: LimitError past ``limits.seconds``.
         """
-        found, clock = bytearray(), self.limits.clock()
-        while len(found) < most and not self.is_final(state):
+        text, clock = bytearray(), self.limits.clock()
+        while len(text) < most and not self.is_final(state):
             clock.check(ASK_FOR_LESS)
             next_bytes = self.next_bytes(state)
             if len(next_bytes) != 1:
                 break
-            found.append(next_bytes[0])
+            text.append(next_bytes[0])
             state = self.step(state, next_bytes[0])
-        return bytes(found)
+        return bytes(text)
 
 
 def _can_spell(
@@ -253,8 +253,8 @@ class DfaConstraint(AutomatonConstraint):
     @cached_property
     def _to_end(self) -> list[int]:
         before = minimize.predecessors(self.dfa)
-        found: list[int] = (minimize.distances_to_end(self.dfa, before) - 1).tolist()
-        return found
+        distances: list[int] = (minimize.distances_to_end(self.dfa, before) - 1).tolist()
+        return distances
 
     def closed_form(self, limits: Limits) -> TokenFsa:
         """All rows of the composed automaton. Raises: LimitError."""
@@ -378,7 +378,7 @@ class StackConstraint(AutomatonConstraint):
 
     def _bytes_left(self, runner: Runner, situation: Situation) -> int:
         return min(
-            sum(self._to_end[at] for at in (state, *runner.unstack(node)))
+            sum(self._to_end[each] for each in (state, *runner.unstack(node)))
             for state, node in runner.configurations(situation)
         )
 
@@ -403,7 +403,9 @@ class StackConstraint(AutomatonConstraint):
         With whole stacks every depth of nesting would have to be learnt separately.
         """
         runner, configurations = self.configurations(state)
-        return frozenset((at, next(runner.unstack(node), None)) for at, node in configurations)
+        return frozenset(
+            (inner, next(runner.unstack(node), None)) for inner, node in configurations
+        )
 
     def is_coaccessible(self, state: State) -> bool:
         return self._coaccessibility is None or self._read(state, self._leads_on)
@@ -411,8 +413,8 @@ class StackConstraint(AutomatonConstraint):
     def _leads_on(self, runner: Runner, situation: Situation) -> bool:
         assert self._coaccessibility is not None, "dead ends are possible"
         return any(
-            self._coaccessibility.is_coaccessible(at, runner.unstack(node))
-            for at, node in runner.configurations(situation)
+            self._coaccessibility.is_coaccessible(inner, runner.unstack(node))
+            for inner, node in runner.configurations(situation)
         )
 
     def _computed(self, state: State) -> TokenMask:

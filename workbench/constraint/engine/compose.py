@@ -96,11 +96,11 @@ def _by_first(begins: Ints, ends: Ints, states: int) -> tuple[npt.NDArray[np.int
 
 def _reach(first: npt.NDArray[np.int64], ends: Ints, start: Bools) -> Bools:
     """The states reachable from any state of ``start``, (Q,) bool."""
-    found = reachable(
-        np.flatnonzero(start).tolist(), lambda at: ends[first[at] : first[at + 1]].tolist()
+    targets = reachable(
+        np.flatnonzero(start).tolist(), lambda state: ends[first[state] : first[state + 1]].tolist()
     )
     reached = np.zeros(len(start), np.bool_)
-    reached[[*found]] = True
+    reached[[*targets]] = True
     return reached
 
 
@@ -125,26 +125,26 @@ class LoopingStates:
 
     def arrays(self, states: int) -> LoopArrays:
         """The arrays for the kernel, for a machine of ``states`` states."""
-        found = self._found
+        loops = self._found
         loop_of = np.full(states, -1, np.int32)
-        members = np.zeros((len(found), MAX_MEMBERS), np.int32)
-        member_tokens = np.zeros((len(found), MAX_MEMBERS), np.int32)
-        for number, (in_loop, loop) in enumerate(found):
+        members = np.zeros((len(loops), MAX_MEMBERS), np.int32)
+        member_tokens = np.zeros((len(loops), MAX_MEMBERS), np.int32)
+        for number, (in_loop, loop) in enumerate(loops):
             members[number, : len(in_loop)] = in_loop
             member_tokens[number, : len(in_loop)] = loop.member_tokens
             loop_of[in_loop] = number << 8 | np.arange(len(in_loop), dtype=np.int32)
-        for number, (in_loop, _) in enumerate(found):
+        for number, (in_loop, _) in enumerate(loops):
             loop_of[in_loop[0]] = number << 8  # its own loop, even if it is a member of another
-        exit_starts = np.cumsum([0, *(len(loop.exits) for _, loop in found)], dtype=np.int32)
+        exit_starts = np.cumsum([0, *(len(loop.exits) for _, loop in loops)], dtype=np.int32)
         return LoopArrays(
             loop_of=loop_of,
             members=members,
-            sizes=np.array([len(in_loop) for in_loop, _ in found], np.int32),
-            loop_rows=np.array([loop.row for _, loop in found], np.int32),
+            sizes=np.array([len(in_loop) for in_loop, _ in loops], np.int32),
+            loop_rows=np.array([loop.row for _, loop in loops], np.int32),
             member_tokens=member_tokens,
             exit_starts=exit_starts,
-            exits=np.concatenate([_NO_EXITS, *(loop.exits for _, loop in found)]),
-            exit_members=np.concatenate([_NO_MEMBERS, *(loop.exit_members for _, loop in found)]),
+            exits=np.concatenate([_NO_EXITS, *(loop.exits for _, loop in loops)]),
+            exit_members=np.concatenate([_NO_MEMBERS, *(loop.exit_members for _, loop in loops)]),
             loop_members=self._table.loop_members,
         )
 
@@ -157,8 +157,8 @@ def looping_states(steps: Steps) -> list[State]:
     table = steps.table.reshape(-1, steps.width)
     weights = np.bincount(steps.classes[:128], minlength=steps.width)
     states, classes = np.nonzero(table == np.arange(len(table), dtype=np.int32)[:, None])
-    found = np.bincount(states, weights[classes], len(table)) >= MIN_LOOP_BYTES
-    return [int(state) for state in np.flatnonzero(found)]
+    looping = np.bincount(states, weights[classes], len(table)) >= MIN_LOOP_BYTES
+    return [int(state) for state in np.flatnonzero(looping)]
 
 
 def is_looping(steps: Steps, state: State) -> bool:

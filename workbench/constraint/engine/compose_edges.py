@@ -233,10 +233,10 @@ class EdgeRows:
         for inside in np.flatnonzero((shared[:, FROM] <= node) & (node < shared[:, TO])):
             row = arrays.rows[shared[inside, OWNER]]
             begin, end = shared[inside, OWNER_EDGE], shared[inside, OWNER_EDGE_END]
-        at = begin + np.searchsorted(arrays.edges[begin:end], np.uint64(node) << _HALF)
+        index = begin + np.searchsorted(arrays.edges[begin:end], np.uint64(node) << _HALF)
         target = DEAD
-        if at < end and arrays.edges[at] >> _HALF == node:
-            target = int(arrays.maps[row[MAP] + int(arrays.edges[at] & _INDEX)])
+        if index < end and arrays.edges[index] >> _HALF == node:
+            target = int(arrays.maps[row[MAP] + int(arrays.edges[index] & _INDEX)])
         if target == DEAD and row[LOOP] >= 0 and arrays.loop_members[row[LOOP], node] >= 0:
             target = int(arrays.maps[row[MAP] + arrays.loop_members[row[LOOP], node]])
         return target

@@ -220,18 +220,18 @@ def rename_row(
 
     Cost: the number of states times C; most pairs of rows differ at the first step.
     """
-    here, there = maps[begin] * width, start * width
+    base, there = maps[begin] * width, start * width
     for column in range(width):
-        if table[here + column] == DEAD and table[there + column] != DEAD:
+        if table[base + column] == DEAD and table[there + column] != DEAD:
             return 0
     for k in range(begin, end):
         local[maps[k]] = k
         maps[to + k - begin] = _NAMELESS
     maps[to] = start
     for k in range(begin, end):
-        here, name = maps[k] * width, maps[to + k - begin]
+        base, name = maps[k] * width, maps[to + k - begin]
         for column in range(width):
-            state = table[here + column]
+            state = table[base + column]
             renamed = table[name * width + column] if name >= 0 else DEAD
             if state == DEAD:
                 if renamed != DEAD:
@@ -416,14 +416,14 @@ def _walk(
                 _share_range(row, loops.members[loop >> 8, 0], node, end, buffers)
                 node = end
                 continue
-        here = local[state]
-        if here < base:
-            here = next_name
+        name = local[state]
+        if name < base:
+            name = next_name
             local[state], maps[next_name] = next_name, state
             next_name += 1
         path[level + ONE] = np.uint32(state) * width
         # half of the nodes have no token: a branch here took twice the time
-        edges[count] = node << _HALF | np.uint64(here - base)
+        edges[count] = node << _HALF | np.uint64(name - base)
         count += np.uint64((record >> TOKEN_SHIFT) & TOKEN_MASK != NO_TOKEN)
         node += ONE
     buffers.cursor[EDGES], buffers.cursor[MAPS] = count, next_name

@@ -82,8 +82,8 @@ class RelativeMachine:
         self.clock.check()
         targets: set[Relative] = set()
         ended: dict[Relative, None] = {}
-        for at, popped, pushed in self.configurations[source]:
-            for target, entered in self._moves(at, byte_class):
+        for state, popped, pushed in self.configurations[source]:
+            for target, entered in self._moves(state, byte_class):
                 after = target, popped, (*pushed, *entered)
                 if self.finals[target]:
                     ended[after] = None
@@ -130,7 +130,7 @@ class RelativeMachine:
                 returned = [(pushed[-1], popped, pushed[:-1])]
             else:
                 returned = self._popping(int(self.network.owner[state]), popped, targets)
-            waiting += [one for one in returned if one not in ended]
+            waiting += [relative for relative in returned if relative not in ended]
             ended.update(dict.fromkeys(returned))
 
     def _popping(
@@ -145,12 +145,12 @@ class RelativeMachine:
                 "token_edges",
                 "the engine itself decodes this grammar; only its written-out machine is infinite",
             )
-        found: list[Relative] = [
+        results: list[Relative] = [
             (state, (*popped, state), ()) for state in self.network.returns[rule]
         ]
         if rule in self.network.ends_text:
             targets.add((END, (*popped, END), ()))
-        return found
+        return results
 
 
 class TokenPdaMove(NamedTuple):

@@ -251,14 +251,14 @@ def _add_supersets(
     For example, a name that may also be the beginning of a keyword: bytes of the loop lead to it,
     and most of them back. Returns the new number of members, or a status below ``DEAD``.
     """
-    members, local, at, first = scratch.members, scratch.local, int64(0), count
-    while at < count:
-        for byte in range(128 if at == 0 else 256):
-            if at > 0:
-                local[at, byte] = -1
-            if (local[0, byte] >= 0) == (at == 0):  # a byte that needs no step
+    members, local, member, first = scratch.members, scratch.local, int64(0), count
+    while member < count:
+        for byte in range(128 if member == 0 else 256):
+            if member > 0:
+                local[member, byte] = -1
+            if (local[0, byte] >= 0) == (member == 0):  # a byte that needs no step
                 continue
-            target = step_by(growth, room, nodes, scratch, int64(members[at]), byte)
+            target = step_by(growth, room, nodes, scratch, int64(members[member]), byte)
             if target < DEAD:
                 return target
             index = int64(0)
@@ -268,8 +268,8 @@ def _add_supersets(
                 members[count] = target
                 count += 1
             if index < count:
-                local[at, byte] = index
-        at = max(at + 1, first)  # those in the middle of a character are complete
+                local[member, byte] = index
+        member = max(member + 1, first)  # those in the middle of a character are complete
     return count
 
 
@@ -278,11 +278,11 @@ def _has_all(room: Room, situation: int, part: int) -> bool:
     """Whether a situation, or ``DEAD``, has all configurations of another."""
     if situation < 0:
         return False
-    at, end = room.about[part, FROM], room.about[part, TO]
+    position, end = room.about[part, FROM], room.about[part, TO]
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        if at < end and room.configurations[k] == room.configurations[at]:
-            at += 1
-    return bool(at == end)
+        if position < end and room.configurations[k] == room.configurations[position]:
+            position += 1
+    return bool(position == end)
 
 
 @inlined
@@ -304,29 +304,27 @@ def covering_loop(
     All tokens inside its loop can be read, whatever the other configurations read. Returns the
     number of members, as ``find_self_loop`` does, or 0 if none loops on more bytes than ``most``.
     """
-    table, columns, found = growth.rules.table, nodes.columns, int64(-1)
+    table, columns, best = growth.rules.table, nodes.columns, int64(-1)
     width = len(table) // len(growth.rules.flags)
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
         state, reads = room.configurations[k] >> 32, int64(0)
         for byte in range(128):
             reads += table[state * width + columns[byte]] == state
         if reads > most:
-            found, most = state, reads
-    if found < 0:
+            best, most = state, reads
+    if best < 0:
         return 0
-    count, _, _ = find_self_loop(
-        table, width, columns, found, found, scratch.members, scratch.local
-    )
+    count, _, _ = find_self_loop(table, width, columns, best, best, scratch.members, scratch.local)
     return count
 
 
 @inlined
 def _has_configuration(room: Room, situation: int, state: int) -> bool:
     """Whether a configuration of a situation is in a state of the network, with any stack."""
-    at, end = room.about[situation, FROM], room.about[situation, TO]
-    while at < end and room.configurations[at] >> 32 != state:
-        at += 1
-    return bool(at < end)
+    position, end = room.about[situation, FROM], room.about[situation, TO]
+    while position < end and room.configurations[position] >> 32 != state:
+        position += 1
+    return bool(position < end)
 
 
 @inlined
@@ -342,30 +340,30 @@ def _walk_to_exits(
     width, cursor = room.groups.shape[1], scratch.cursor
     record = nodes.records[node]
     scratch.path[int64((record >> DEPTH_SHIFT) & DEPTH_MASK) + 1] = state * width
-    at, stop = node + 1, node + int64(record >> SIZE_SHIFT)
-    while at < stop and index < len(exits) and exits[index] < stop:
-        record = nodes.records[at]
-        past = at + int64(record >> SIZE_SHIFT)
+    current, stop = node + 1, node + int64(record >> SIZE_SHIFT)
+    while current < stop and index < len(exits) and exits[index] < stop:
+        record = nodes.records[current]
+        past = current + int64(record >> SIZE_SHIFT)
         if exits[index] >= past:
-            at = past
+            current = past
             continue
         level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
         there = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
         if there == UNKNOWN:
-            there = compute_missing_step(growth, room, nodes, scratch, at)
+            there = compute_missing_step(growth, room, nodes, scratch, current)
             if there < DEAD:
                 return there
-        if exits[index] == at:
+        if exits[index] == current:
             if there != DEAD:
-                status = walk_below(growth, room, nodes, scratch, at, there, at + 1, bits)
+                status = walk_below(growth, room, nodes, scratch, current, there, current + 1, bits)
                 if status < 0:
                     return status
             index += 1
-            at = past
+            current = past
         else:  # the loop can read the byte
             scratch.path[level + 1] = there * width
             cursor[FLOOR] = min(cursor[FLOOR], room.floors[there])
-            at += 1
+            current += 1
     return index
 
 

@@ -140,34 +140,34 @@ def _walk_with_loop(
     after the same bytes, or −1 if the loop cannot read them.
     """
     width, cursor = room.groups.shape[1], scratch.cursor
-    at, stop = np.uint64(begin), np.uint64(end)
+    current, stop = np.uint64(begin), np.uint64(end)
     path, loop_path = scratch.path, scratch.loop_path
-    while at < stop:
-        record = nodes.records[at]
+    while current < stop:
+        record = nodes.records[current]
         level, byte = (record >> DEPTH_SHIFT) & DEPTH_MASK, record & BYTE_MASK
-        past = at + (record >> SIZE_SHIFT)
+        past = current + (record >> SIZE_SHIFT)
         state = int64(room.table[path[level] + nodes.classes[byte]])
         if state == UNKNOWN:
-            state = compute_missing_step(growth, room, nodes, scratch, int64(at))
+            state = compute_missing_step(growth, room, nodes, scratch, int64(current))
             if state < DEAD:
                 return state
-        here = loop_path[level]
-        there = scratch.local[here, byte] if here >= 0 else np.int8(-1)
+        loop_state = loop_path[level]
+        there = scratch.local[loop_state, byte] if loop_state >= 0 else np.int8(-1)
         if there >= 0 and state == scratch.members[there] and agreed < len(scratch.agreed):
-            scratch.agreed[agreed, 0], scratch.agreed[agreed, 1] = at, past
+            scratch.agreed[agreed, 0], scratch.agreed[agreed, 1] = current, past
             agreed += 1
-            at = past
+            current = past
             continue
         if there >= 0:  # the state leads elsewhere than the loop, or cannot read the byte
-            clear_token_bits(nodes, at, past if state < 0 else at + ONE, bits)
+            clear_token_bits(nodes, current, past if state < 0 else current + ONE, bits)
         if state < 0:
-            at = past
+            current = past
             continue
         path[level + ONE], loop_path[level + ONE] = state * width, there
         if len(room.floors) > 0:
             cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
-        set_token_bits(record, at, nodes.first, nodes.token_ids, bits)
-        at += ONE
+        set_token_bits(record, current, nodes.first, nodes.token_ids, bits)
+        current += ONE
     return agreed
 
 
@@ -185,8 +185,8 @@ def _exit_loop(
         member, read = int64(loop.groups[group, 0]), int64(loop.groups[group, 4])
         if read + int64(member != 0) > characters:
             continue
-        here = int64(members[read, member])
-        state = step_by(growth, room, nodes, scratch, here, int64(loop.groups[group, 1]))
+        loop_state = int64(members[read, member])
+        state = step_by(growth, room, nodes, scratch, loop_state, int64(loop.groups[group, 1]))
         if state < DEAD:
             return state
         if state != DEAD:
@@ -226,12 +226,12 @@ def _exit_group(
         scratch.path[level + ONE] = state * width
         past = node + int64(loop.sizes[k])
         # a direct call passes fewer arrays; ``walk_nodes`` continues where a step is missing
-        at, scratch.cursor[FLOOR] = mark_tokens(
+        next_node, scratch.cursor[FLOOR] = mark_tokens(
             room.table, width, nodes.classes, room.floors, nodes.records, nodes.first,
             nodes.token_ids, scratch.path, node + 1, past, scratch.cursor[FLOOR], bits,
         )  # fmt: skip
-        if at < past:
-            status = walk_nodes(growth, room, nodes, scratch, at, past, bits)
+        if next_node < past:
+            status = walk_nodes(growth, room, nodes, scratch, next_node, past, bits)
             if status < 0:
                 return status
     return 0
@@ -319,9 +319,9 @@ def _row(
         cursor[MUST_WALK] = 0
         scratch.path[:] = _UNTOUCHED
         scratch.path[0] = 0
-        known = _cached_row(room, row_cache, scratch, state, has_stack)
-        if known >= 0:
-            return CACHED, known
+        row = _cached_row(room, row_cache, scratch, state, has_stack)
+        if row >= 0:
+            return CACHED, row
         if has_stack:
             cursor[FLOOR] = room.about[state, LOWEST]
     if has_stack and row_cache.used[0] == len(row_cache.rows):
@@ -611,9 +611,9 @@ class MaskRows:
             return loop
         if key not in self._leading:
             self._leading[key] = network.bytes_after(local[0] >= 0, _BEYOND_ASCII)
-        found, bits_of = self._leading[key]
+        leading, bits_of = self._leading[key]
         begin, end = machine.room.about[state, FROM], machine.room.about[state, TO]
-        readable = np.bitwise_or.reduce(found[machine.room.configurations[begin:end] >> 32])
+        readable = np.bitwise_or.reduce(leading[machine.room.configurations[begin:end] >> 32])
         kept = (bits_of & readable != 0) | ~_BEYOND_ASCII
         return loop._replace(exits=loop.exits[kept[self._trie.byte[loop.exits]]])
 
@@ -642,28 +642,28 @@ class MaskRows:
                 del self._chains[state]
                 cursor[MUST_WALK] = 0
                 return status
-        found = self._chains[state]
-        if found is None:
+        entry = self._chains[state]
+        if entry is None:
             return COMPUTED
-        chain, place = found
+        chain, position = entry
         loops = [
             self._trie.shared(SelfLoopCache).counted(chain.local, self._trie, self._words, part)
             for part in range(len(self._nodes.runs))
         ]
         most = max(loop.most for loop in loops)
-        status = self._extend(chain, place + most + 1)
+        status = self._extend(chain, position + most + 1)
         if status < 0:
             cursor[MUST_WALK] = 0
             return status
         # of a table, states whose rows no length limits are found equal by ``bisimilar``
-        shares = self._machine.states > 0 and chain.links - place > most
+        shares = self._machine.states > 0 and chain.links - position > most
         loop = loops[cursor[PART]]
-        characters = min(chain.links - place, loop.most)
+        characters = min(chain.links - position, loop.most)
         if chain.is_open or characters < min(_MIN_CHARACTERS, loop.most) or shares:
             return COMPUTED
         cursor[MUST_WALK], cursor[LOOP_SIZE] = 0, len(chain.local)
         bits |= loop.bits(characters)
-        members = chain.members[place : place + characters + 1]
+        members = chain.members[position : position + characters + 1]
         return self._part_by_loop(loop.loop, members, characters, IN_LOOP, bits)
 
     def _extend(self, chain: Chain, links: int) -> int:

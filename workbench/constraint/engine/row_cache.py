@@ -43,15 +43,15 @@ def bisimilar(
         level_end = count
         while next_pair < level_end and result:
             for column in range(width):
-                one = table[pairs[next_pair, 0] * width + column]
+                target = table[pairs[next_pair, 0] * width + column]
                 other = table[pairs[next_pair, 1] * width + column]
-                if one < 0 or other < 0:
-                    result &= one == other == DEAD
-                elif partner[one] == 0 and count < len(pairs):
-                    pairs[count, 0], pairs[count, 1], partner[one] = one, other, other + 1
+                if target < 0 or other < 0:
+                    result &= target == other == DEAD
+                elif partner[target] == 0 and count < len(pairs):
+                    pairs[count, 0], pairs[count, 1], partner[target] = target, other, other + 1
                     count += 1
                 else:
-                    result &= partner[one] == other + 1
+                    result &= partner[target] == other + 1
             next_pair += 1
     for k in range(count):
         partner[pairs[k, 0]] = 0
@@ -188,10 +188,10 @@ def _same_context(room: Room, left: int, left_base: int, right: int, depth: int)
     if room.about[right, TO] - other != count:
         return False
     for k in range(count):
-        one, two = room.configurations[begin + k], room.configurations[other + k]
-        if one >> 32 != two >> 32:
+        first, second = room.configurations[begin + k], room.configurations[other + k]
+        if first >> 32 != second >> 32:
             return False
-        if not _same_above(room, int(one & _LOW), left_base, int(two & _LOW), right_base):
+        if not _same_above(room, int(first & _LOW), left_base, int(second & _LOW), right_base):
             return False
     return _same_below(room, left_base, right_base, depth)
 

@@ -163,15 +163,15 @@ def _walk(
     ``path`` and ``read`` have for each depth the member, and the number of characters completed.
     """
     flat, is_counted = local.reshape(-1), len(counts) > 0
-    node, stop, found = np.uint64(begin), np.uint64(end), np.uint64(count)
+    node, stop, exit_count = np.uint64(begin), np.uint64(end), np.uint64(count)
     while node < stop:
         record = records[node]
         level = (record >> DEPTH_SHIFT) & DEPTH_MASK
-        here = path[level]
-        there = flat[np.uint64(here) * np.uint64(256) + (record & BYTE_MASK)]
+        local_state = path[level]
+        there = flat[np.uint64(local_state) * np.uint64(256) + (record & BYTE_MASK)]
         if there < 0:
-            exits[found], exit_members[found] = node, here
-            found += ONE
+            exits[exit_count], exit_members[exit_count] = node, local_state
+            exit_count += ONE
             if is_counted:
                 counts[node] = read[level]
             past = node + (record >> SIZE_SHIFT)
@@ -185,7 +185,7 @@ def _walk(
             read[level + ONE] = read[level] + (there == 0)
             counts[node] = read[level + ONE] + (there != 0)
         node += ONE
-    return int(np.int64(found))
+    return int(np.int64(exit_count))
 
 
 def _self_loop(walk: _Walk, trie: Trie, words: int) -> SelfLoop:
@@ -441,8 +441,8 @@ def find_self_loop(
                 target = int64(table[members[i] * width + its_class])
                 if target == UNKNOWN:
                     return -1, int64(members[i]), byte
-                known = target == following or _index_of(members, count, target) >= 0
-                if target >= 0 and count < MAX_MEMBERS and not known:
+                is_known = target == following or _index_of(members, count, target) >= 0
+                if target >= 0 and count < MAX_MEMBERS and not is_known:
                     members[count] = target
                     count += 1
         from_level, level_end = level_end, count

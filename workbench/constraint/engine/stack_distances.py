@@ -62,19 +62,19 @@ class _Returning(RelativeMachine):
 
     def _returns(self, rule: int) -> tuple[tuple[State, ...], bool]:
         """The states that continue after a rule and rules around it end; whether the text may."""
-        known = self._exits.get(rule)
-        if known is None:
-            network, ended, found = self.network, [rule], dict[State, None]()
-            for one in ended:  # the list grows during the loop
-                for state in network.returns[one]:
-                    found[state] = None
+        cached = self._exits.get(rule)
+        if cached is None:
+            network, ended, states = self.network, [rule], dict[State, None]()
+            for inner_rule in ended:  # the list grows during the loop
+                for state in network.returns[inner_rule]:
+                    states[state] = None
                     owner = int(network.owner[state])
                     if self.finals[state] and owner not in ended:
                         ended.append(owner)
-            continuing = tuple(state for state in found if self.continues[state])
+            continuing = tuple(state for state in states if self.continues[state])
             ends_text = not network.ends_text.isdisjoint(ended)
-            known = self._exits[rule] = continuing, ends_text
-        return known
+            cached = self._exits[rule] = continuing, ends_text
+        return cached
 
 
 class _Exits:
@@ -114,12 +114,12 @@ class _Exits:
 
     def popping(self, symbol: State) -> _Popping:
         """The exits that pop a symbol."""
-        known = self._arrays.get(symbol)
-        if known is None:
+        cached = self._arrays.get(symbol)
+        if cached is None:
             lists = self._popping.get(symbol, ([], [], [], []))
-            known = _Popping(*(np.array(each, np.int32) for each in lists))
-            self._arrays[symbol] = known
-        return known
+            cached = _Popping(*(np.array(each, np.int32) for each in lists))
+            self._arrays[symbol] = cached
+        return cached
 
 
 class _Popping(NamedTuple):
@@ -253,16 +253,16 @@ class StackDistances:
         """The exits of a move by its last tokens, as known now."""
         target, _, pushed = move
         if pushed:
-            found: Ints = self._table[self._numbers.moves[target, (), ()]]
+            distances: Ints = self._table[self._numbers.moves[target, (), ()]]
             for symbol in reversed(pushed):
-                found = self._through(found, symbol)
-            return found
-        found = np.full(self._table.shape[1], FAR, np.int32)
+                distances = self._through(distances, symbol)
+            return distances
+        distances = np.full(self._table.shape[1], FAR, np.int32)
         moves, exits = self._leading[target]
         if len(moves):
-            np.minimum(self._table[moves].min(axis=0) + 1, FAR, out=found)
-        found[exits] = 1
-        return found
+            np.minimum(self._table[moves].min(axis=0) + 1, FAR, out=distances)
+        distances[exits] = 1
+        return distances
 
     def _numbered(self, leading: Iterable[_Move]) -> tuple[Ints, Ints]:
         """The numbers of moves, and those of exits."""
@@ -279,14 +279,14 @@ class StackDistances:
     def _through(self, row: Ints, symbol: State) -> Ints:
         """The exits after a symbol below is popped: by itself, or with other final states."""
         popping = self._numbers.popping(symbol)
-        found = row.copy() if symbol in self._pops_freely else np.full_like(row, FAR)
+        result = row.copy() if symbol in self._pops_freely else np.full_like(row, FAR)
         costs = row[popping.to_moves]
         near = costs < FAR
         if near.any():
             sums = self._table[popping.moves[near]] + costs[near, np.newaxis]
-            np.minimum(found, sums.min(axis=0), out=found)
-        np.minimum.at(found, popping.exits, row[popping.to_exits])
-        return found
+            np.minimum(result, sums.min(axis=0), out=result)
+        np.minimum.at(result, popping.exits, row[popping.to_exits])
+        return result
 
     # -- stacks --------------------------------------------------------------------------------
 
@@ -311,38 +311,38 @@ class StackDistances:
     def _above(self, symbol: State, vector: Ints) -> Ints:
         """The distance from each exit above a symbol, from those above the stack below it."""
         popping = self._numbers.popping(symbol)
-        found = vector.copy() if symbol in self._pops_freely else np.full_like(vector, FAR)
+        result = vector.copy() if symbol in self._pops_freely else np.full_like(vector, FAR)
         for exits, distances in (
             (popping.to_moves, self._nearest(popping.moves, vector)),
             (popping.to_exits, vector[popping.exits]),
         ):
-            found[exits] = np.minimum(found[exits], distances)
-        return found
+            result[exits] = np.minimum(result[exits], distances)
+        return result
 
     def _nearest(self, moves: Ints, vector: Ints) -> Ints:
         """The distance from each move, from those of the exits."""
-        found: Ints = np.minimum((self._table[moves] + vector).min(axis=1), FAR)
-        return found
+        distances: Ints = np.minimum((self._table[moves] + vector).min(axis=1), FAR)
+        return distances
 
     def _leaves(self, state: State) -> _Leaving:
         """What the choices of a state lead to."""
-        known = self._leaving.get(state)
-        if known is None:
+        cached = self._leaving.get(state)
+        if cached is None:
             choices = sorted(self._composition.visited[state])
             sets, numbers = self._machine.configurations, self._numbers
             leading = dict.fromkeys(m for choice in choices for m in sets[choice] if not m[1])
-            place = {move: len(numbers.exits) + i for i, move in enumerate(leading)}
+            number_of = {move: len(numbers.exits) + i for i, move in enumerate(leading)}
             ends = [
-                [numbers.exits[move] if move[1] else place[move] for move in sets[choice]]
+                [numbers.exits[move] if move[1] else number_of[move] for move in sets[choice]]
                 for choice in choices
             ]
-            known = self._leaving[state] = _Leaving(
+            cached = self._leaving[state] = _Leaving(
                 np.array(choices, np.int32),
                 np.array([numbers.moves[move] for move in leading], np.int32),
                 np.array([end for each in ends for end in each], np.int64),
                 np.cumsum([0, *(len(each) for each in ends)])[:-1],
             )
-        return known
+        return cached
 
     def _after_choices(self, state: State, node: StackNode) -> tuple[Ints, Ints]:
         """The choices of a state, sorted, and the distance after each above a stack."""
@@ -355,32 +355,35 @@ class StackDistances:
     # -- situations ----------------------------------------------------------------------------
 
     def _configurations(self, state: State) -> tuple[Configuration, ...]:
-        runner, found = self._configurations_of(state)
+        runner, configurations = self._configurations_of(state)
         if runner is not self._runner:
             self._runner = runner
             self._vectors.clear()
-        for at, _ in found:
-            self._require(at)
-        return found
+        for inner, _ in configurations:
+            self._require(inner)
+        return configurations
 
     def distance(self, state: State) -> int:
         with self._lock:
-            found = self._configurations(state)
-            rows = ((self._numbers.moves[at, (), ()], node) for at, node in found)
+            configurations = self._configurations(state)
+            rows = ((self._numbers.moves[inner, (), ()], node) for inner, node in configurations)
             sums = (int((self._table[row] + self._vector(node)).min()) for row, node in rows)
             return min(FAR, *sums)
 
     def farthest(self, state: State) -> int:
         with self._lock:
-            found = self._configurations(state)
-            return max((largest_finite(self._after_choices(*each)[1]) for each in found), default=0)
+            configurations = self._configurations(state)
+            return max(
+                (largest_finite(self._after_choices(*each)[1]) for each in configurations),
+                default=0,
+            )
 
     def after(self, state: State) -> AfterTokens:
         rows = []
         with self._lock:
-            for at, node in self._configurations(state):
-                choices, distances = self._after_choices(at, node)
-                ids, targets = self._composition.row(at)
+            for inner, node in self._configurations(state):
+                choices, distances = self._after_choices(inner, node)
+                ids, targets = self._composition.row(inner)
                 rows.append((ids, distances[np.searchsorted(choices, targets)]))
         ids, distances = (np.concatenate(parts) for parts in zip(*rows, strict=True))
         return AfterTokens(ids, distances)

@@ -62,23 +62,23 @@ def mark_tokens(
     Returns the next node and the lowest stack depth read. The next node is ``end`` when
     the walk is complete; otherwise it is the node whose step is ``UNKNOWN``.
     """
-    at, stop = np.uint64(node), np.uint64(end)
+    current, stop = np.uint64(node), np.uint64(end)
     has_stack, lowest = len(floors) > 0, np.int32(floor)
-    while at < stop:
-        record = records[at]
+    while current < stop:
+        record = records[current]
         level = (record >> DEPTH_SHIFT) & DEPTH_MASK
         state = table[path[level] + classes[record & BYTE_MASK]]
         if state < 0:
             if state == UNKNOWN:
-                return int(np.int64(at)), int(lowest)
-            at += record >> SIZE_SHIFT
+                return int(np.int64(current)), int(lowest)
+            current += record >> SIZE_SHIFT
             continue
         path[level + ONE] = np.uint32(state) * np.uint32(width)
         if has_stack:
             lowest = min(lowest, floors[state])
-        set_token_bits(record, at, first, token_ids, bits)
-        at += ONE
-    return int(np.int64(at)), int(lowest)
+        set_token_bits(record, current, first, token_ids, bits)
+        current += ONE
+    return int(np.int64(current)), int(lowest)
 
 
 @inlined

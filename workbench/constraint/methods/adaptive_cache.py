@@ -21,6 +21,7 @@ Source: Dong et al. 2024 (XGrammar), §3.1 and §3.2.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -98,23 +99,24 @@ class Positions:
         self._classes: list[int] = network.byte_classes.tolist()
         self._steps: dict[tuple[frozenset[Local], int], frozenset[Local]] = {}
 
-    def step(self, here: frozenset[Local], byte: int) -> frozenset[Local]:
+    def step(self, configurations: frozenset[Local], byte: int) -> frozenset[Local]:
         """The local configurations after a byte.
 
         Raises: LimitError past ``limits.configurations``.
         """
-        key = here, self._classes[byte]
+        key = configurations, self._classes[byte]
         cached = self._steps.get(key)
         if cached is None:
-            cached = self._steps[key] = frozenset(self._moved(here, key[1]))
+            cached = self._steps[key] = frozenset(self._moved(configurations, key[1]))
             self._limits.check(
                 "configurations", len(cached), "the grammar is too ambiguous for a cache"
             )
         return cached
 
-    def _moved(self, here: frozenset[Local], byte_class: int) -> Iterator[Local]:
-        queue, seen, network = list(here), set(here), self._network
-        for state, pushed, inside in queue:  # the list grows during the loop
+    def _moved(self, configurations: frozenset[Local], byte_class: int) -> Iterator[Local]:
+        queue, seen, network = deque(configurations), set(configurations), self._network
+        while queue:
+            state, pushed, inside = queue.popleft()
             for target, calls in network.moves(state, byte_class):
                 yield target, pushed + calls, inside
             if network.finals[state]:

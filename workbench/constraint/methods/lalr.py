@@ -128,7 +128,7 @@ class LrTable:
             for target in (*row.values(), *self.gotos[state].values()):
                 if isinstance(target, int):
                     below[target].add(state)
-        return {state: tuple(sorted(found)) for state, found in below.items()}
+        return {state: tuple(sorted(states)) for state, states in below.items()}
 
 
 class Parser:
@@ -300,12 +300,12 @@ class RuleWriter:
         self, item: Expression, low: int, high: int | None
     ) -> Iterator[tuple[Symbol, ...]]:
         """``low`` to ``high`` copies; an unlimited number by left recursion, for a low stack."""
-        one = self._alternatives(item)
+        copies = self._alternatives(item)
         if (low, high) == (0, 1):
             yield ()
-            yield from one
+            yield from copies
             return
-        (copy,) = self._as_one(one)
+        (copy,) = self._as_one(copies)
         if high is not None:
             yield from (copy * count for count in range(low, high + 1))
             return

@@ -22,6 +22,7 @@ Earley 1970.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -109,16 +110,17 @@ class EarleyParser:
         """Earley's predictor and completer, to a fixed point."""
         callers: dict[int, list[Item]] = {}
         scans: dict[int, set[Item]] = {}
-        seen, queue = set(kernel), list(kernel)
+        seen, queue = set(kernel), deque(kernel)
         finished = set[int]()  # nonterminals that derive the empty text here
-        for rule, read, begun in queue:  # the list grows during the loop
-            left, symbols = self.rules[rule]
+        while queue:
+            rule, read, begun = queue.popleft()
+            nonterminal, symbols = self.rules[rule]
             new = list[Item]()
             if read == len(symbols):
                 if begun == number:
-                    finished.add(left)
+                    finished.add(nonterminal)
                 above = callers if begun == number else self.rows[begun].callers
-                new = list(above.get(left, ()))
+                new = list(above.get(nonterminal, ()))
             elif (symbol := symbols[read]) >= 0:
                 scans.setdefault(symbol, set()).add((rule, read + 1, begun))
             else:
@@ -186,7 +188,7 @@ def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ..
 
 
 def _slices(regexes: tuple[str, ...], vocabulary: Vocabulary) -> tuple[Slice, ...]:
-    made = []
+    slices = []
     for regex in regexes:
         try:
             dfa = over_bytes(Grammar.from_regex(regex), vocabulary.alphabet).dfa
@@ -197,8 +199,8 @@ def _slices(regexes: tuple[str, ...], vocabulary: Vocabulary) -> tuple[Slice, ..
         others = [
             None if inside else t for inside, t in zip(tokens, vocabulary.tokens, strict=True)
         ]
-        made.append(Slice(regex, dfa, tokens, Trie.of(others)))
-    return tuple(sorted(made, key=lambda one: -int(one.tokens.sum())))
+        slices.append(Slice(regex, dfa, tokens, Trie.of(others)))
+    return tuple(sorted(slices, key=lambda each: -int(each.tokens.sum())))
 
 
 def _accepts(dfa: Dfa, token: bytes | None) -> bool:
@@ -208,8 +210,9 @@ def _accepts(dfa: Dfa, token: bytes | None) -> bool:
 
 def _reads_all(texts: Dfa, machine: Dfa, state: int) -> bool:
     """Whether a machine can read every text of another one from a state."""
-    queue, seen = [(texts.initial, state)], {(texts.initial, state)}
-    for inner, outer in queue:  # the list grows during the loop
+    queue, seen = deque([(texts.initial, state)]), {(texts.initial, state)}
+    while queue:
+        inner, outer = queue.popleft()
         check_time_budget()
         for byte in range(256):
             target = texts.step(inner, byte), machine.step(outer, byte)
@@ -268,12 +271,12 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
 
     def _read(self, lexing: Lexing, byte: int) -> Lexing:
         """The lexemes after a byte: the derivatives of each that are not empty."""
-        steps = ((lexeme, self.machines[lexeme].step(at, byte)) for lexeme, at in lexing)
-        return frozenset((lexeme, at) for lexeme, at in steps if at != DEAD)
+        steps = ((lexeme, self.machines[lexeme].step(state, byte)) for lexeme, state in lexing)
+        return frozenset((lexeme, state) for lexeme, state in steps if state != DEAD)
 
     def complete(self, lexing: Lexing) -> list[int]:
         """The lexemes that may end here."""
-        return [lexeme for lexeme, at in lexing if self.machines[lexeme].is_final(at)]
+        return [lexeme for lexeme, state in lexing if self.machines[lexeme].is_final(state)]
 
     def _step(self, state: LexedState, byte: int) -> LexedState | None:
         """The state after a byte; only where no lexeme reads it, the parser is needed."""
@@ -297,16 +300,18 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
     def fitting(self, state: LexedState) -> Slice | None:
         """The largest slice whose every text one lexeme of a state can read."""
         lexing = self.lexing(state)
-        for one in self.slices:
-            if any(self._contains(one, lexeme, at) for lexeme, at in lexing):
-                return one
+        for text_slice in self.slices:
+            if any(
+                self._contains(text_slice, lexeme, lexer_state) for lexeme, lexer_state in lexing
+            ):
+                return text_slice
         return None
 
-    def _contains(self, one: Slice, lexeme: int, at: int) -> bool:
+    def _contains(self, text_slice: Slice, lexeme: int, lexer_state: int) -> bool:
         """Whether a lexeme in a state can read every text of a slice: a walk of both machines."""
-        key = one.regex, lexeme, at
+        key = text_slice.regex, lexeme, lexer_state
         if key not in self._contained:
-            self._contained[key] = _reads_all(one.dfa, self.machines[lexeme], at)
+            self._contained[key] = _reads_all(text_slice.dfa, self.machines[lexeme], lexer_state)
         return self._contained[key]
 
     def _mask(self, state: LexedState) -> TokenMask:
@@ -322,8 +327,8 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
     def _walk(self, state: LexedState) -> tuple[npt.NDArray[np.bool_], int, int]:
         """The tokens with bytes that may come next, and the numbers of ``walked``."""
         allowed, trie = np.zeros(len(self.vocabulary), np.bool_), self.vocabulary.trie
-        if (one := self.fitting(state)) is not None:
-            allowed, trie = one.tokens.copy(), one.rest
+        if (text_slice := self.fitting(state)) is not None:
+            allowed, trie = text_slice.tokens.copy(), text_slice.rest
         path: list[LexedState] = [state] * (trie.height + 1)
         byte, depth, skip = trie.byte, trie.depth, trie.skip
         node = visited = parsed = 0
@@ -343,17 +348,19 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
 
     def target(self, state: LexedState, token_id: TokenId) -> LexedState | None:
         token = self.bytes_of(token_id)
-        here: LexedState | None = None if token is None else state
+        current: LexedState | None = None if token is None else state
         for byte in token or b"":
-            if here is None:
+            if current is None:
                 break
-            here = self.step(here, byte)
-        return here
+            current = self.step(current, byte)
+        return current
 
     def forced(self, state: LexedState, most: int = sys.maxsize) -> bytes:
         return forced(self, state, most, self.limits.clock())
 
     def precompute(self) -> Precomputed:
         """The slices of the vocabulary: nothing is computed for a grammar."""
-        sizes = [one.tokens.nbytes // 8 + 4 * len(one.rest) for one in self.slices]
+        sizes = [
+            text_slice.tokens.nbytes // 8 + 4 * len(text_slice.rest) for text_slice in self.slices
+        ]
         return Precomputed(len(sizes), sum(sizes))

@@ -53,16 +53,16 @@ UNKNOWN: Final[Known] = ()
 S = TypeVar("S")
 
 
-def shifted(table: LrTable, known: Known, terminal: int) -> Known | None:
+def shifted(table: LrTable, top_states: Known, terminal: int) -> Known | None:
     """The stack after a terminal, from its known part; None if the terminal is refused."""
-    if known == UNKNOWN:
+    if top_states == UNKNOWN:
         return UNKNOWN
-    while isinstance(action := table.actions[known[-1]].get(terminal), Reduction):
-        if len(known) <= action.size:
+    while isinstance(action := table.actions[top_states[-1]].get(terminal), Reduction):
+        if len(top_states) <= action.size:
             return UNKNOWN
-        known = known[: len(known) - action.size]
-        known = (*known, table.gotos[known[-1]][action.nonterminal])
-    return None if action is None else (*known, action)
+        top_states = top_states[: len(top_states) - action.size]
+        top_states = (*top_states, table.gotos[top_states[-1]][action.nonterminal])
+    return None if action is None else (*top_states, action)
 
 
 def reached(
@@ -130,12 +130,12 @@ class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
         token = self.bytes_of(token_id)
         if token is None:
             return None
-        here: Reading | None = state
+        current: Reading | None = state
         for byte in token:
-            if here is None:
+            if current is None:
                 return None
-            here = self.reader.step(here, byte)
-        return here
+            current = self.reader.step(current, byte)
+        return current
 
     def is_final(self, state: Reading) -> bool:
         return self.reader.is_final(state)
@@ -162,29 +162,29 @@ class SpannerConstraint(TerminalConstraint):
         self.trees = Trees(self.scanner, follows, trie, work, trie.height)
 
     @abstractmethod
-    def nodes(self, at: State, stack: Stack) -> list[int]:
+    def nodes(self, lexer_state: State, stack: Stack) -> list[int]:
         """The nodes of a tree whose sequences a stack accepts, and the precomputed sets decide."""
 
     def places(self, reading: Reading) -> Iterator[tuple[State, Stack]]:
         """The states of the lexer, each with the parser's stack before its terminal."""
         for stack, terminal, state in reading:
             if terminal != NO_TERMINAL:
-                at = self.scanner_state(terminal, state)
-                if self.scanner.goes_on[at]:
-                    yield at, stack
+                lexer_state = self.scanner_state(terminal, state)
+                if self.scanner.goes_on[lexer_state]:
+                    yield lexer_state, stack
         for stack in self.reader.after_terminals(reading):
             yield BETWEEN, stack
 
-    def tokens_of(self, at: State, nodes: list[int]) -> npt.NDArray[np.int32]:
+    def tokens_of(self, lexer_state: State, nodes: list[int]) -> npt.NDArray[np.int32]:
         """The tokens at nodes of a tree."""
-        tree = self.trees.get(at)
+        tree = self.trees.get(lexer_state)
         slices = [] if tree is None else [tree.tokens[i:j] for i, j in tree.spans(nodes)]
         return np.concatenate([np.zeros(0, np.int32), *slices])
 
     def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        for at, stack in self.places(reading):
-            allowed[self.tokens_of(at, self.nodes(at, stack))] = True
+        for lexer_state, stack in self.places(reading):
+            allowed[self.tokens_of(lexer_state, self.nodes(lexer_state, stack))] = True
         return pack(allowed)
 
 
@@ -211,28 +211,28 @@ class GreatGrammaConstraint(SpannerConstraint):
         super().__init__(grammar, vocabulary, limits)
         self._entries: dict[tuple[State, int], SpannerEntry] = {}
 
-    def entry(self, at: State, top: int) -> SpannerEntry:
+    def entry(self, lexer_state: State, top: int) -> SpannerEntry:
         """What the top of the stack decides in a state of the lexer."""
-        cached = self._entries.get((at, top))
+        cached = self._entries.get((lexer_state, top))
         if cached is None:
-            cached = self._entries[at, top] = self._decided(at, top)
+            cached = self._entries[lexer_state, top] = self._decided(lexer_state, top)
         return cached
 
-    def _decided(self, at: State, top: int) -> SpannerEntry:
-        tree = self.trees.get(at)
+    def _decided(self, lexer_state: State, top: int) -> SpannerEntry:
+        tree = self.trees.get(lexer_state)
         begin: Known = (top,)
-        found = [] if tree is None else list(reached(tree, self._shifted, begin))
-        always = [node for node, known in found if known != UNKNOWN]
+        nodes = [] if tree is None else list(reached(tree, self._shifted, begin))
+        always = [node for node, top_states in nodes if top_states != UNKNOWN]
         allowed = np.zeros(len(self.vocabulary), np.bool_)
-        allowed[self.tokens_of(at, always)] = True
-        depends = tuple(node for node, known in found if known == UNKNOWN)
+        allowed[self.tokens_of(lexer_state, always)] = True
+        depends = tuple(node for node, top_states in nodes if top_states == UNKNOWN)
         return SpannerEntry(tuple(always), depends, pack(allowed))
 
-    def _shifted(self, known: Known, terminal: int) -> Known | None:
-        return shifted(self.table, known, terminal)
+    def _shifted(self, top_states: Known, terminal: int) -> Known | None:
+        return shifted(self.table, top_states, terminal)
 
-    def nodes(self, at: State, stack: Stack) -> list[int]:
-        tree, entry = self.trees.get(at), self.entry(at, stack[-1])
+    def nodes(self, lexer_state: State, stack: Stack) -> list[int]:
+        tree, entry = self.trees.get(lexer_state), self.entry(lexer_state, stack[-1])
         if tree is None or not entry.depends:
             return list(entry.always)
         within = {*entry.always, *entry.depends}
@@ -240,23 +240,23 @@ class GreatGrammaConstraint(SpannerConstraint):
 
     def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)
-        for at, stack in self.places(reading):
-            entry = self.entry(at, stack[-1])
+        for lexer_state, stack in self.places(reading):
+            entry = self.entry(lexer_state, stack[-1])
             bits |= entry.bits
             depends = set(entry.depends)
             if depends:
-                left = [node for node in self.nodes(at, stack) if node in depends]
-                set_bits(bits, self.tokens_of(at, left).tolist(), allowed=True)
+                undecided = [node for node in self.nodes(lexer_state, stack) if node in depends]
+                set_bits(bits, self.tokens_of(lexer_state, undecided).tolist(), allowed=True)
         return bits
 
     def precompute(self) -> Precomputed:
         """Make the entries of all pairs of a lexer state and a parser state that can meet."""
         actions = self.table.actions
-        for at in (BETWEEN, *self.scanner.inside):
-            owner = int(self.scanner.owner[at])
+        for lexer_state in (BETWEEN, *self.scanner.inside):
+            owner = int(self.scanner.owner[lexer_state])
             for top, row in actions.items():
-                if at == BETWEEN or owner in row:
-                    self.entry(at, top)
+                if lexer_state == BETWEEN or owner in row:
+                    self.entry(lexer_state, top)
         sizes = [entry.bytes for entry in self._entries.values()]
         trees = sum(4 * len(tree.tokens) for tree in self.trees.each.values())
         return Precomputed(len(sizes), sum(sizes) + trees)

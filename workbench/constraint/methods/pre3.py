@@ -69,11 +69,11 @@ class PrefixMachine:
     def _conditions(self, top: int, terminal: int) -> Conditions:
         cached = self._edges.get((top, terminal))
         if cached is None:
-            found: dict[int, dict[tuple[int, ...], PrefixEdge]] = {}
+            by_length: dict[int, dict[tuple[int, ...], PrefixEdge]] = {}
             for count, edge in enumerate(self._followed(top, terminal), 1):
                 self._limits.check("states", count, "the parser's reductions branch too much")
-                found.setdefault(len(edge.condition), {})[edge.condition] = edge
-            cached = self._edges[top, terminal] = dict(sorted(found.items()))
+                by_length.setdefault(len(edge.condition), {})[edge.condition] = edge
+            cached = self._edges[top, terminal] = dict(sorted(by_length.items()))
         return cached
 
     def _followed(self, top: int, terminal: int) -> Iterator[PrefixEdge]:
@@ -82,21 +82,21 @@ class PrefixMachine:
         begin: tuple[int, ...] = (top,)
         waiting = [(begin, begin, frozenset[tuple[int, ...]]())]
         while waiting:
-            condition, known, seen = waiting.pop()
-            action = table.actions[known[-1]].get(terminal)
-            if terminal == END_OF_TEXT and known[-1] == table.end:
-                yield PrefixEdge(condition, known, reads=True)
+            condition, states, seen = waiting.pop()
+            action = table.actions[states[-1]].get(terminal)
+            if terminal == END_OF_TEXT and states[-1] == table.end:
+                yield PrefixEdge(condition, states, reads=True)
             elif isinstance(action, int):
-                yield PrefixEdge(condition, (*known, action), reads=True)
-            elif action is not None and len(known) > action.size:
-                reduced = _reduced(table, known, action)
+                yield PrefixEdge(condition, (*states, action), reads=True)
+            elif action is not None and len(states) > action.size:
+                reduced = _reduced(table, states, action)
                 if reduced in seen:
                     yield PrefixEdge(condition, reduced, reads=False)
                 else:
                     waiting.append((condition, reduced, seen | {reduced}))
             elif action is not None:
-                for below in table.predecessors[known[0]]:
-                    waiting.append(((below, *condition), (below, *known), seen))
+                for below in table.predecessors[states[0]]:
+                    waiting.append(((below, *condition), (below, *states), seen))
 
     def fitting(self, stack: Stack, terminal: int) -> PrefixEdge | None:
         """The only edge whose condition is the top of the stack; None if no edge fits."""
@@ -126,8 +126,8 @@ class PrefixMachine:
         )
 
 
-def _reduced(table: LrTable, known: tuple[int, ...], by: Reduction) -> tuple[int, ...]:
-    below = known[: len(known) - by.size]
+def _reduced(table: LrTable, states: tuple[int, ...], by: Reduction) -> tuple[int, ...]:
+    below = states[: len(states) - by.size]
     return (*below, table.gotos[below[-1]][by.nonterminal])
 
 
@@ -138,8 +138,8 @@ class Pre3Constraint(SpannerConstraint):
         super().__init__(grammar, vocabulary, limits)
         self.machine = PrefixMachine(self.table, limits)
 
-    def nodes(self, at: State, stack: Stack) -> list[int]:
-        tree = self.trees.get(at)
+    def nodes(self, lexer_state: State, stack: Stack) -> list[int]:
+        tree = self.trees.get(lexer_state)
         if tree is None:
             return []
         return [node for node, _ in reached(tree, self.machine.step, stack)]

@@ -39,14 +39,14 @@ def forced(reader: ByteReader, state: State, most: int, clock: Clock) -> bytes:
     Cost:   256 steps for each byte.
     Raises: LimitError past the clock's time.
     """
-    found = bytearray()
-    while len(found) < most and not reader.is_final(state):
+    text = bytearray()
+    while len(text) < most and not reader.is_final(state):
         target = list(islice(_steps(reader, state, clock), 2))
         if len(target) != 1:
             break
         byte, state = target[0]
-        found.append(byte)
-    return bytes(found)
+        text.append(byte)
+    return bytes(text)
 
 
 def _steps(reader: ByteReader, state: State, clock: Clock) -> Iterator[tuple[int, State]]:

@@ -58,7 +58,9 @@ class MaskStore:
             allowed, ends = self._read(state)
             allowed = allowed.copy()
             if second is not None:
-                for low, high in (one for node in ends for one in self._rest(node, second)):
+                for low, high in (
+                    node_range for node in ends for node_range in self._rest(node, second)
+                ):
                     check_time_budget()
                     allowed[self._tokens(low, high)] = True
             cached = self.rows[state, second] = pack(allowed)
@@ -89,14 +91,14 @@ class MaskStore:
         """Ranges of trie nodes below a node: what the second terminal reads, and all after it."""
         key = node, second
         if key not in self._below:
-            found, passed = list[tuple[int, int]](), -1
+            ranges, passed = list[tuple[int, int]](), -1
             for inner, target in self._walk(int(self._scanner.initials[second]), node):
                 if inner < passed:
                     continue
                 if self._scanner.accepting[target]:
                     passed = int(self._trie.skip[inner])
-                found.append((inner, max(passed, inner + 1)))
-            self._below[key] = found
+                ranges.append((inner, max(passed, inner + 1)))
+            self._below[key] = ranges
         return self._below[key]
 
     def _walk(self, state: State, root: int) -> Iterator[tuple[int, State]]:
@@ -131,8 +133,8 @@ class SynCodeConstraint(TerminalConstraint):
 
     def sequences(self, reading: Reading) -> list[Key]:
         """The accept sequences, sorted: a state of the first terminal, and the second terminal."""
-        found = set(self._sequences(reading))
-        return sorted(found, key=lambda one: (one[0], -1 if one[1] is None else one[1]))
+        sequences = set(self._sequences(reading))
+        return sorted(sequences, key=lambda pair: (pair[0], -1 if pair[1] is None else pair[1]))
 
     def _sequences(self, reading: Reading) -> Iterator[Key]:
         for stack, terminal, state in reading:
@@ -141,18 +143,18 @@ class SynCodeConstraint(TerminalConstraint):
                 begun = [(t, int(self.scanner.initials[t])) for t in first_terminals]
             else:
                 begun = [(terminal, self.scanner_state(terminal, state))]
-            for first, at in begun:
+            for first, lexer_state in begun:
                 after = self.reader.parser.shifted(stack, first)
                 assert after is not None, "a terminal that is not accepted has begun"
                 seconds, may_end = self.reader.parser.accepts(after)
-                yield from ((at, second) for second in seconds)
+                yield from ((lexer_state, second) for second in seconds)
                 if may_end:
-                    yield at, None
+                    yield lexer_state, None
 
     def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)
-        for at, second in self.sequences(reading):
-            bits |= self.store.row(at, second)
+        for lexer_state, second in self.sequences(reading):
+            bits |= self.store.row(lexer_state, second)
         return bits
 
     def target(self, state: Reading, token_id: TokenId) -> Reading | None:
@@ -165,7 +167,7 @@ class SynCodeConstraint(TerminalConstraint):
     def precompute(self) -> Precomputed:
         """Make the rows of all states and all terminals."""
         terminals = range(len(self.scanner.terminals))
-        for at in range(1, len(self.scanner)):
+        for lexer_state in range(1, len(self.scanner)):
             for second in (None, *terminals):
-                self.store.row(at, second)
+                self.store.row(lexer_state, second)
         return Precomputed(len(self.store.rows), sum(r.nbytes for r in self.store.rows.values()))

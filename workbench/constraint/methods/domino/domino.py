@@ -58,7 +58,7 @@ def allowed_nodes(tree: SubterminalTree, parser: Parser, state: ParserState) -> 
     """
     terminal, depth, skip = tree.lists
     step, path = parser.step, [state] * (len(terminal) + 1)
-    found, node = [], 0
+    nodes, node = [], 0
     while node < len(terminal):
         check_time_budget()
         below = depth[node]
@@ -67,17 +67,17 @@ def allowed_nodes(tree: SubterminalTree, parser: Parser, state: ParserState) -> 
             node = skip[node]
             continue
         path[below + 1] = target
-        found.append(node)
+        nodes.append(node)
         node += 1
-    return found
+    return nodes
 
 
 def reaches(tree: SubterminalTree, parser: Parser, state: ParserState, token_id: TokenId) -> bool:
     """Whether the parser allows one of a token's nodes."""
     for node in tree.nodes_of(token_id):
-        here = state
+        current = state
         for terminal in tree.path(node):
-            if (here := parser.step(here, terminal)) == DEAD:
+            if (current := parser.step(current, terminal)) == DEAD:
                 break
         else:
             return True
@@ -129,23 +129,25 @@ class Completion:
     def is_possible(self, readings: Iterable[Reading]) -> bool:
         """Whether tokens lead from one of the readings to an accepted text."""
         return any(
-            self._coaccessibility.is_coaccessible(at, stack)
+            self._coaccessibility.is_coaccessible(state, stack)
             for reading in readings
-            for at, stack in self._configurations(*reading)
+            for state, stack in self._configurations(*reading)
         )
 
-    def _configurations(self, at: State, parsed: int) -> Iterator[tuple[State, tuple[State, ...]]]:
+    def _configurations(
+        self, scanner_state: State, parsed: int
+    ) -> Iterator[tuple[State, tuple[State, ...]]]:
         """A reading as states of the whole network with return states, the top first."""
         parser, network = self._parser, self._parser.network
-        terminal = int(self._scanner.owner[at])
-        for here, stack in parser.configurations(parsed):
-            if at == BETWEEN:
-                yield here, stack
+        terminal = int(self._scanner.owner[scanner_state])
+        for inner, stack in parser.configurations(parsed):
+            if scanner_state == BETWEEN:
+                yield inner, stack
                 continue
-            for opened, pushed in network.openings(here):
+            for opened, pushed in network.openings(inner):
                 for read, target in parser.edges(opened):
                     if read == terminal:
-                        yield self._first + at, (target, *reversed(pushed), *stack)
+                        yield self._first + scanner_state, (target, *reversed(pushed), *stack)
 
 
 def whole_network(scanner: Scanner, parser: Parser) -> Network:
@@ -223,7 +225,7 @@ class DominoConstraint(TokenMachine):
 
     def subterminal(self, state: ReadingState) -> tuple[ScannerState, ...]:
         """α of §3.6: the scanner's states; ``scanner.owner`` has their terminals."""
-        return tuple(sorted({at for at, _ in self.readings[state]}))
+        return tuple(sorted({scanner_state for scanner_state, _ in self.readings[state]}))
 
     def parser_substate(self, state: ReadingState) -> tuple[int, ...]:
         """β of §3.6: the parser's positions in rules, without the callers of the rules.
@@ -276,18 +278,18 @@ class DominoConstraint(TokenMachine):
         return self.readings.is_final(state)
 
     def forced(self, state: ReadingState, most: int = sys.maxsize) -> bytes:
-        found, readings, clock = bytearray(), self.readings, self.limits.clock()
+        text, readings, clock = bytearray(), self.readings, self.limits.clock()
         with self._lock:
-            while len(found) < most and not self.is_final(state):
+            while len(text) < most and not self.is_final(state):
                 clock.check(ASK_FOR_LESS)
                 following = readings.next_bytes(state)
                 if len(following) != 1:
                     break
-                found += bytes(following)
+                text += bytes(following)
                 target = readings.after(state, bytes(following))
                 assert target is not None, "the next byte can be read"
                 state = target
-        return bytes(found)
+        return bytes(text)
 
     def engine(self) -> TokenMachine:
         """With unlimited lookahead the masks are exact, so the exact engine's."""
@@ -328,8 +330,8 @@ class DominoConstraint(TokenMachine):
 
     def allowed_nodes(self, reading: Reading) -> list[int]:
         """The nodes of a reading's tree that the parser allows: Figure 3(e)."""
-        at, parsed = reading
-        tree = self.trees.get(at)
+        scanner_state, parsed = reading
+        tree = self.trees.get(scanner_state)
         return [] if tree is None else allowed_nodes(tree, self.parser, parsed)
 
     def _row(self, reading: Reading) -> npt.NDArray[np.bool_]:
@@ -350,8 +352,8 @@ class DominoConstraint(TokenMachine):
 
     def _reaches(self, reading: Reading, token_id: TokenId) -> bool:
         """Whether the parser allows a path from the root of a reading's tree to a token."""
-        at, parsed = reading
-        tree = self.trees.get(at)
+        scanner_state, parsed = reading
+        tree = self.trees.get(scanner_state)
         return tree is not None and reaches(tree, self.parser, parsed, token_id)
 
 

@@ -16,6 +16,7 @@ scanner is the automaton of R, in which the sub-automata of the terminals remain
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -197,8 +198,9 @@ def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
     cfg = context_free(grammar.tree, grammar.start, limits)
     extractor = _TerminalExtractor(cfg, limits)
     rules: dict[str, Expression] = {}
-    queue = [grammar.start]
-    for name in queue:  # the list grows; rules called only inside terminals are dropped
+    queue = deque([grammar.start])
+    while queue:
+        name = queue.popleft()
         if name not in rules:
             rules[name] = extractor.rule(name)
             queue.extend(call.name for call in calls(rules[name]))
@@ -211,12 +213,12 @@ def terminals_of(grammar: Grammar, limits: Limits = LIMITS) -> Terminals:
 def _one_terminal(dfa: Dfa, source: Source, limits: Limits) -> Terminals:
     """A regex as one terminal."""
     whole = _without_empty_text(dfa, limits)
-    found = () if whole is None else (Terminal(source.text, whole),)
-    body: Expression = Literal(bytes(1), NO_SPAN) if found else Sequence((), NO_SPAN)
-    if found and dfa.is_final(dfa.initial):
+    terminals = () if whole is None else (Terminal(source.text, whole),)
+    body: Expression = Literal(bytes(1), NO_SPAN) if terminals else Sequence((), NO_SPAN)
+    if terminals and dfa.is_final(dfa.initial):
         body = Repetition(body, 0, 1, NO_SPAN)
     tree = GrammarTree((Rule("start", body, NO_SPAN, NO_SPAN),), source)
-    return Terminals(found, tree, "start", 1)
+    return Terminals(terminals, tree, "start", 1)
 
 
 class _TerminalExtractor:

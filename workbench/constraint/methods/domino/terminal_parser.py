@@ -10,6 +10,7 @@ terminal. Usually a text has one; a word that may be a keyword or a name has two
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -147,8 +148,9 @@ class Parser:
         cached = self._cached_after.get(state)
         if cached is None:
             network, result = self.network, set[int]()
-            queue, seen = [state], {state}
-            for top in queue:  # the list grows during the loop
+            queue, seen = deque([state]), {state}
+            while queue:
+                top = queue.popleft()
                 self._clock.check()
                 for opened in network.opened(top):
                     result.update(self._edge_arrays(opened)[0].tolist())

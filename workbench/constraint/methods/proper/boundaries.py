@@ -118,14 +118,14 @@ class PartialCharacters:
         self, state: State, guess: Guess, missing: int
     ) -> list[tuple[TokenId, State, Guess]]:
         """The tokens at a position that stay inside its character, the longest first."""
-        found = self._short.get((state, guess, missing))
-        if found is None:
+        inside = self._short.get((state, guess, missing))
+        if inside is None:
             tokens, states, guesses, _ = self._can_follow((state, guess))
             rows = zip(tokens.tolist(), states.tolist(), guesses.tolist(), strict=True)
             short = [row for row in rows if len(self._tokens[row[0]] or b"") <= missing]
-            found = sorted(short, key=lambda row: -len(self._tokens[row[0]] or b""))
-            self._short[state, guess, missing] = found
-        return found
+            inside = sorted(short, key=lambda row: -len(self._tokens[row[0]] or b""))
+            self._short[state, guess, missing] = inside
+        return inside
 
     def _shape(self, state: State, missing: int) -> int:
         """A number for the next bytes of a character, equal for states with equal continuations.

@@ -13,7 +13,7 @@ are counted from every state outside the concerned ones, which the notebook omit
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -57,12 +57,12 @@ class TokenDfa:
 
     def run(self, tokens: Iterable[Label]) -> State:
         """The state after tokens, or ``DEAD``."""
-        here = self.initial
+        state = self.initial
         for token in tokens:
-            here = self.edges[here].get(token, DEAD)
-            if here == DEAD:
+            state = self.edges[state].get(token, DEAD)
+            if state == DEAD:
                 return DEAD
-        return here
+        return state
 
     def accepts(self, tokens: Iterable[Label]) -> bool:
         """Whether a whole sequence of tokens is in the language."""
@@ -96,8 +96,9 @@ def permissive(dfa: Dfa, tokens: Iterable[Label], limits: Limits = LIMITS) -> To
     Source: Outlines' automaton, as Tran-Thien 2024 calls it, figure 1b.
     """
     unique_tokens, edges, count = tuple(dict.fromkeys(tokens)), {}, 0
-    queue = [dfa.initial]
-    for state in queue:  # the list grows during the loop
+    queue = deque([dfa.initial])
+    while queue:
+        state = queue.popleft()
         if state in edges:
             continue
         row = {

@@ -392,13 +392,13 @@ class _LiveEdgeFinder:
         tokens, targets, _ = edges.unproven
         live = np.zeros(len(tokens), np.uint8)
         for target in np.unique(targets).tolist():
-            here = targets == target
+            is_target = targets == target
             live_tokens = as_bits(self._edges[SAME_PIECE][target].live_tokens, self._words)
-            result = np.zeros(int(here.sum()), np.uint8)
+            result = np.zeros(int(is_target.sum()), np.uint8)
             may_be_followed(
-                self._bpe.tables, tokens[here], live_tokens, self._buffer, self._bits, result
+                self._bpe.tables, tokens[is_target], live_tokens, self._buffer, self._bits, result
             )
-            live[here] = result | self._evidence.free[target]
+            live[is_target] = result | self._evidence.free[target]
         if live.any():
             self._add(position, mark, tokens[live == 1])
             edges.unproven = _columns(edges.unproven, live == 0)
@@ -468,5 +468,5 @@ def distinct(numbers: Ints) -> list[int]:
     if not len(numbers):
         return []
     low = int(numbers.min())
-    found: list[int] = (np.flatnonzero(np.bincount(numbers - low)) + low).tolist()
-    return found
+    result: list[int] = (np.flatnonzero(np.bincount(numbers - low)) + low).tolist()
+    return result

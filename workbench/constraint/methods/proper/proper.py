@@ -107,20 +107,18 @@ class RegularRows(ProperRows):
         if not self.guesses.is_within(guess):
             return super()._filter_live(tokens, guesses, target)
         lack = missing_bytes(self.bpe.vocabulary)[tokens]
-        found, rest = [tokens[:0]], [tokens[lack == 0]]
+        rows, rest = [tokens[:0]], [tokens[lack == 0]]
         for missing in set(lack.tolist()) - {0}:
             group = tokens[lack == missing]
             completed = self._partial_characters.completable(state, guess, group, missing)
-            found.append(completed)
+            rows.append(completed)
             if len(completed) < len(group):
                 rest.append(group[~np.isin(group, completed)])
         others = [t for t in np.concatenate(rest).tolist() if is_completable(self.bpe, t, guess)]
         if others:
             rest_tokens = np.array(others, np.int32)
-            found.append(
-                super()._filter_live(rest_tokens, np.full_like(rest_tokens, guess), target)
-            )
-        return np.concatenate(found)
+            rows.append(super()._filter_live(rest_tokens, np.full_like(rest_tokens, guess), target))
+        return np.concatenate(rows)
 
     def _undecided_edges(self, position: Position, mark: int) -> tuple[Ints, Ints, Ints, Ints]:
         state, guess = position
@@ -245,9 +243,9 @@ class NestedRows(ProperRows):
         return min(
             _FAR,
             *(
-                self._rest_lengths[at]
+                self._rest_lengths[inner]
                 + sum(self._rest_lengths[waiting] for waiting in self._situations.unstack(node))
-                for at, node in self._situations.configurations(situation)
+                for inner, node in self._situations.configurations(situation)
             ),
         )
 
@@ -350,13 +348,13 @@ class ProperConstraint(TokenMachine):
             return state
         with self._lock:
             target = self.rows.after(state.state, self.vocabulary.tokens[token_id] or b"")
-            found = {
+            guesses = {
                 self.rows.guesses.take_one(guess, token_id, mark)
                 for guess in state.guesses
                 for mark, row in zip((SAME_PIECE, NEW_PIECE), self._rows(state, guess), strict=True)
                 if row[token_id >> 5] >> np.uint32(token_id & 31) & np.uint32(1)
             }
-        return ProperState(target, tuple(sorted(found)), token_id)
+        return ProperState(target, tuple(sorted(guesses)), token_id)
 
     def is_final(self, state: ProperState) -> bool:
         """Whether the tokens read are the encoding of an accepted text."""

@@ -11,6 +11,7 @@ here the masks list the live tokens, so no state has to be trimmed.
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -138,7 +139,9 @@ def proper_automaton(constraint: ProperConstraint) -> ProperAutomaton:
     edges: dict[State, dict[Label, State]] = {}
     finals: set[State] = set()
     count = 0
-    for state in (queue := [constraint.initial]):  # the list grows during the loop
+    queue = deque([constraint.initial])
+    while queue:
+        state = queue.popleft()
         row = edges[numbers[state]] = dict[Label, State]()
         if constraint.is_final(state):
             finals.add(numbers[state])

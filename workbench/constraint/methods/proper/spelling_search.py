@@ -132,12 +132,12 @@ class ProperRows(ABC):
         if cached is None:
             base = self._base(position)
             # what a separate token leads to does not depend on more than the base
-            known = None if base == position else self.rows(base)
+            base_rows = None if base == position else self.rows(base)
             if len(self._rows) >= self._max_rows:
                 self._rows.clear()
             self._clock = self._limits.clock()
             try:
-                cached = self._rows[position] = self._compute(position, known)
+                cached = self._rows[position] = self._compute(position, base_rows)
             finally:
                 self._clock = None
         return cached
@@ -146,16 +146,16 @@ class ProperRows(ABC):
         return position[0], self.guesses.base(position[1])
 
     def _compute(
-        self, position: Position, known: tuple[Words, Words] | None
+        self, position: Position, base_rows: tuple[Words, Words] | None
     ) -> tuple[Words, Words]:
         separate = self.guesses.separate
-        if known is None:
+        if base_rows is None:
             rows_by_mark = [self._known_live(position, mark) for mark in (SAME_PIECE, NEW_PIECE)]
         else:
-            rows_by_mark = [row & self._separate_bits for row in known]
+            rows_by_mark = [row & self._separate_bits for row in base_rows]
         for mark in (SAME_PIECE, NEW_PIECE):
             tokens, states, guesses, _ = self._undecided(position, mark)
-            if known is not None:
+            if base_rows is not None:
                 kept = np.flatnonzero(~separate[tokens])
                 tokens, states, guesses = tokens[kept], states[kept], guesses[kept]
             live = [

@@ -273,8 +273,8 @@ class RegionCache:
 
         Raises: LimitError, as ``live_edges``.
         """
-        found = regions(dfa, cuts(dfa, adjacent_bytes(self._bpe), joined))
-        each = [(region, self.region(region, limits)) for region in found]
+        all_regions = regions(dfa, cuts(dfa, adjacent_bytes(self._bpe), joined))
+        each = [(region, self.region(region, limits)) for region in all_regions]
         states = [dfa.initial, *(s for region, _ in each for s in (region.entry, *region.inner))]
         visited = [state for state in dict.fromkeys(states) if state != DEAD]
         number = {state: i for i, state in enumerate(visited)}
@@ -300,13 +300,13 @@ class RegionCache:
         """The edges of a state, cuts and others; a single row is not copied."""
         if not parts:
             return _no_edges()
-        one, *others = parts
+        whole, *others = parts
         for other in others:
-            row = as_bits(one.live_tokens, self._words) | as_bits(other.live_tokens, self._words)
-            opened = np.concatenate([one.undecided, other.undecided], axis=1)
-            dead = np.concatenate([one.unproven, other.unproven], axis=1)
-            one = Edges(row, opened, dead, one.count + other.count)
-        return one
+            row = as_bits(whole.live_tokens, self._words) | as_bits(other.live_tokens, self._words)
+            opened = np.concatenate([whole.undecided, other.undecided], axis=1)
+            dead = np.concatenate([whole.unproven, other.unproven], axis=1)
+            whole = Edges(row, opened, dead, whole.count + other.count)
+        return whole
 
     def _with_start(self, live: Live, dfa: Dfa) -> Live:
         """The same with the start position of a separate text, where every token begins a piece."""
