@@ -102,12 +102,12 @@ class _Prefixes:
 
     def bound(self, setting: _Setting, token_ids: Sequence[TokenId]) -> float:
         """The bound after some tokens."""
-        here = self._first.get(setting)
+        prefix = self._first.get(setting)
         for token_id in token_ids:
-            if here is None:
+            if prefix is None:
                 return 1.0
-            here = here.longer[token_id][1] if token_id in here.longer else None
-        return 1.0 if here is None else here.bound
+            prefix = prefix.longer[token_id][1] if token_id in prefix.longer else None
+        return 1.0 if prefix is None else prefix.bound
 
     def add(self, loop: DecodingLoop, path: _Path, scored: TokenDistribution) -> _Prefix:
         """Store the prefix at the end of a path, whose next tokens were scored."""
@@ -115,14 +115,14 @@ class _Prefixes:
         total = log_sum(scored.rows.astype(np.float64) / loop.sampling.temperature)
         within = log_sum(scored.within.astype(np.float64) / loop.sampling.temperature)
         kept = math.exp(min(within - total, 0.0))
-        here = _Prefix(total, len(scored.ids), kept, bound=kept)
+        prefix = _Prefix(total, len(scored.ids), kept, bound=kept)
         if self.count < MAX_PREFIXES:
             self.count += 1
             if path.steps:
-                path.steps[-1][0].longer[path.steps[-1][1]] = path.probability, here
+                path.steps[-1][0].longer[path.steps[-1][1]] = path.probability, prefix
             else:
-                self._first[path.setting] = here
-        return here
+                self._first[path.setting] = prefix
+        return prefix
 
 
 @dataclass(slots=True, eq=False)
@@ -182,10 +182,10 @@ class _Drawing:
         rows, model_ms = yield from loop.score(())
         self.passes += 1
         scored = loop.distribution(masked, rows[0], model_ms)
-        here, is_new = self._here, self._here is None
-        if here is None:
-            here = self._prefixes.add(loop, self._path, scored)
-        return scored, here, is_new
+        prefix, is_new = self._here, self._here is None
+        if prefix is None:
+            prefix = self._prefixes.add(loop, self._path, scored)
+        return scored, prefix, is_new
 
     def take(
         self, scored: TokenDistribution, prefix: _Prefix, rng: np.random.Generator
@@ -267,8 +267,8 @@ class Asap(_Learning):
         check_drawn("ASAp", loop.sampling)
         drawing = _Drawing(self._prefixes, loop)
         try:
-            while (found := (yield from drawing.scored())) is not None:
-                scored, prefix, _ = found
+            while (result := (yield from drawing.scored())) is not None:
+                scored, prefix, _ = result
                 step = drawing.take(scored, prefix, loop.sampling.rng(loop.index))
                 if step is None:
                     return
@@ -323,8 +323,8 @@ class Cars(_Learning):
         """The steps of one text, and whether it is accepted; none of a rejected one."""
         drawing, steps, accepted = _Drawing(self._prefixes, loop), list[Step](), False
         try:
-            while (found := (yield from drawing.scored())) is not None:
-                scored, prefix, is_new = found
+            while (result := (yield from drawing.scored())) is not None:
+                scored, prefix, is_new = result
                 rng = loop.sampling.rng(loop.index, attempt)
                 step = None
                 # a prefix read first now: an unmasked draw is allowed with the probability kept

@@ -112,13 +112,13 @@ def best_block(
     trellis = _Trellis(constraint, limits)
     start = Place(constraint.initial if state is None else state)
     layers: list[Layer] = []
-    here = {start: Arrival(0.0, start, -1)}
+    layer = {start: Arrival(0.0, start, -1)}
     for position, row in enumerate(rows):
-        here = trellis.next_layer(here, row)
-        if not here:
+        layer = trellis.next_layer(layer, row)
+        if not layer:
             raise _no_block(position, fixed)
-        layers.append(here)
-    last = likeliest_end(constraint, here, finish=finish)
+        layers.append(layer)
+    last = likeliest_end(constraint, layer, finish=finish)
     if last is None:
         count = count_of(len(rows), "token")
         raise WorkbenchError(
@@ -126,7 +126,7 @@ def best_block(
             "take a longer block, or leave out finish",
         )
     token_ids, end = _way(layers, last)
-    return Block(token_ids, here[last].logprob, end.state, tuple(layers))
+    return Block(token_ids, layer[last].logprob, end.state, tuple(layers))
 
 
 def _rows(
@@ -165,24 +165,24 @@ def _no_block(position: int, fixed: Mapping[int, TokenId] | None) -> WorkbenchEr
 
 def _way(layers: Sequence[Layer], last: Place) -> tuple[tuple[TokenId, ...], Place]:
     """The tokens of the likeliest way to a place of the last layer, and its last state."""
-    found: list[TokenId] = []
-    end = here = last
+    token_ids: list[TokenId] = []
+    end = node = last
     for layer in reversed(layers):
-        _, before, token_id = layer[here]
-        found.append(token_id)
-        end, here = (before, before) if end.ended else (end, before)
-    return tuple(reversed(found)), end
+        _, before, token_id = layer[node]
+        token_ids.append(token_id)
+        end, node = (before, before) if end.ended else (end, before)
+    return tuple(reversed(token_ids)), end
 
 
 def likeliest_end(constraint: Constraint, layer: Layer, *, finish: bool) -> Place | None:
     """The likeliest place of a layer in which a block may end, or None."""
 
-    def may_end(place: Place) -> bool:
-        accepted = place.ended or constraint.is_final(place.state)
-        return accepted or (not finish and len(constraint.mask(place.state)) > 0)
+    def may_end(node: Place) -> bool:
+        accepted = node.ended or constraint.is_final(node.state)
+        return accepted or (not finish and len(constraint.mask(node.state)) > 0)
 
-    ends = [place for place in layer if may_end(place)]
-    return max(ends, key=lambda place: layer[place].logprob, default=None)
+    ends = [node for node in layer if may_end(node)]
+    return max(ends, key=lambda node: layer[node].logprob, default=None)
 
 
 class _Trellis:
@@ -194,40 +194,40 @@ class _Trellis:
         self._steps: dict[Place, list[tuple[Place, npt.NDArray[np.int64]]]] = {}
         self._places = self._edges = 0
 
-    def next_layer(self, here: Layer, row: npt.NDArray[np.float64]) -> Layer:
+    def next_layer(self, layer: Layer, row: npt.NDArray[np.float64]) -> Layer:
         """The places after one more token, each with the likeliest way to it."""
-        found: Layer = {}
-        for place, way in here.items():
-            for there, token_ids in self._steps_of(place):
+        following: Layer = {}
+        for node, way in layer.items():
+            for there, token_ids in self._steps_of(node):
                 best = int(token_ids[int(np.argmax(row[token_ids]))])
                 logprob = way.logprob + float(row[best])
-                known = found.get(there)
-                if logprob > (-math.inf if known is None else known.logprob):
-                    found[there] = Arrival(logprob, place, best)
-        self._places += len(found)
+                previous = following.get(there)
+                if logprob > (-math.inf if previous is None else previous.logprob):
+                    following[there] = Arrival(logprob, node, best)
+        self._places += len(following)
         self._limits.check("states", self._places, "take a shorter block")
-        return found
+        return following
 
-    def _steps_of(self, place: Place) -> list[tuple[Place, npt.NDArray[np.int64]]]:
+    def _steps_of(self, node: Place) -> list[tuple[Place, npt.NDArray[np.int64]]]:
         """The places that one token leads to, with the tokens that lead there."""
-        known = self._steps.get(place)
-        if known is not None:
-            return known
+        cached = self._steps.get(node)
+        if cached is not None:
+            return cached
         by_target: dict[Place, list[TokenId]] = {}
         ends = self._constraint.vocabulary.ends
-        if place.ended or self._constraint.is_final(place.state):
+        if node.ended or self._constraint.is_final(node.state):
             by_target[ENDED] = sorted(ends)
-        if not place.ended:
-            for token_id in self._constraint.mask(place.state):
+        if not node.ended:
+            for token_id in self._constraint.mask(node.state):
                 self._clock.check("take a shorter block, or a smaller grammar")
                 if token_id not in ends:
-                    there = Place(self._constraint.advance(place.state, token_id))
+                    there = Place(self._constraint.advance(node.state, token_id))
                     by_target.setdefault(there, []).append(token_id)
         self._edges += sum(map(len, by_target.values()))
         self._limits.check("token_edges", self._edges, "take a shorter block")
-        found = [(there, np.array(ids, np.int64)) for there, ids in by_target.items() if ids]
-        self._steps[place] = found
-        return found
+        steps = [(there, np.array(ids, np.int64)) for there, ids in by_target.items() if ids]
+        self._steps[node] = steps
+        return steps
 
 
 class BlockModel(Protocol):
@@ -275,16 +275,16 @@ class MixtureModel:
         shares = np.full((len(block), size), self.noise)
         for text, weight in self.texts.items():
             padded = self._padded(text, begun + len(block))
-            here = padded[begun : begun + len(block)]
-            if len(here) < len(block):  # without an end token nothing follows a text
+            window = padded[begun : begun + len(block)]
+            if len(window) < len(block):  # without an end token nothing follows a text
                 continue
-            agrees = all(b is None or a == b for a, b in zip(here, block, strict=True))
+            agrees = all(b is None or a == b for a, b in zip(window, block, strict=True))
             if agrees and padded[:begun] == tuple(context):
-                shares[np.arange(len(block)), here] += weight
+                shares[np.arange(len(block)), window] += weight
         totals = shares.sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore"):
-            found: npt.NDArray[np.float64] = np.log(shares / np.where(totals > 0, totals, 1.0))
-        return found
+            logits: npt.NDArray[np.float64] = np.log(shares / np.where(totals > 0, totals, 1.0))
+        return logits
 
     def _padded(self, text: tuple[TokenId, ...], length: int) -> tuple[TokenId, ...]:
         end = self.vocabulary.end
@@ -332,37 +332,37 @@ def generate_blocks(
     constraint = WithinBudget(constraint, length * blocks + 1, limits)
     state, context = constraint.initial, list(context)
     for number in range(blocks):
-        known: dict[int, TokenId] = {}
-        found: Block | None = None
-        while len(known) < length:
-            masked = [known.get(position) for position in range(length)]
+        tokens: dict[int, TokenId] = {}
+        block: Block | None = None
+        while len(tokens) < length:
+            masked = [tokens.get(position) for position in range(length)]
             logits = np.asarray(model.block_logits(context, masked), np.float64)
-            found = best_block(
-                constraint, logits, state=state, finish=number + 1 == blocks, fixed=known,
+            block = best_block(
+                constraint, logits, state=state, finish=number + 1 == blocks, fixed=tokens,
                 limits=limits,
             )  # fmt: skip
-            chosen = _most_certain(logits, found, known, math.ceil(length / passes))
-            known |= {position: found.token_ids[position] for position in chosen}
+            chosen = _most_certain(logits, block, tokens, math.ceil(length / passes))
+            tokens |= {position: block.token_ids[position] for position in chosen}
             yield BlockStep(
                 number,
-                tuple(known.get(position) for position in range(length)),
+                tuple(tokens.get(position) for position in range(length)),
                 chosen,
-                found.token_ids,
+                block.token_ids,
                 tuple(np.argmax(logits[:, : len(model.vocabulary)], axis=1).tolist()),
-                found.logprob,
+                block.logprob,
             )
-        assert found is not None, "a block has at least one position"
-        state = found.state
-        context += found.token_ids
+        assert block is not None, "a block has at least one position"
+        state = block.state
+        context += block.token_ids
         if context[-1] in model.vocabulary.ends:
             return
 
 
 def _most_certain(
-    logits: npt.NDArray[np.float64], block: Block, known: Mapping[int, TokenId], count: int
+    logits: npt.NDArray[np.float64], block: Block, tokens: Mapping[int, TokenId], count: int
 ) -> tuple[int, ...]:
     """The masked positions of whose tokens the model is most certain."""
-    masked = [position for position in range(len(logits)) if position not in known]
+    masked = [position for position in range(len(logits)) if position not in tokens]
 
     def certainty(position: int) -> float:
         return float(log_softmax(logits[position])[block.token_ids[position]])

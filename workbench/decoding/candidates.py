@@ -234,15 +234,15 @@ class TokenDistribution:
         Cost: an exp of all tokens or of the allowed ones for each stage.
         """
         rows = self.penalized(sampling, context)
-        found: list[tuple[str, Probabilities]] = [("model", _among(self.rows))]
+        stages: list[tuple[str, Probabilities]] = [("model", _among(self.rows))]
         if sampling.penalizes:
-            found.append(("repetition penalty", _among(rows)))
+            stages.append(("repetition penalty", _among(rows)))
         weights = Temperature(1.0).scaled(rows.take(self.ids))
-        found.append(("mask", _among(weights, self.ids)))
+        stages.append(("mask", _among(weights, self.ids)))
         for stage in sampling.stages:
             weights = stage(weights)
-            found.append((stage.name, _among(weights, self.ids)))
-        return tuple(found)
+            stages.append((stage.name, _among(weights, self.ids)))
+        return tuple(stages)
 
     def logprob(self, token_id: TokenId) -> float:
         """Log-probability before the mask."""
@@ -256,15 +256,15 @@ class TokenDistribution:
 
     def rank(self, token_id: TokenId) -> int:
         """The rank among all tokens: 1 for the likeliest; among equals the lower id comes first."""
-        own = self.logits[token_id]
-        above = int(np.count_nonzero(self.logits > own))
-        return 1 + above + int(np.count_nonzero(self.logits[:token_id] == own))
+        score = self.logits[token_id]
+        above = int(np.count_nonzero(self.logits > score))
+        return 1 + above + int(np.count_nonzero(self.logits[:token_id] == score))
 
     def masked_rank(self, token_id: TokenId) -> int:
         """The rank among the allowed tokens."""
-        own, before = self.logits[token_id], int(self.ids.searchsorted(token_id))
-        above = int(np.count_nonzero(self.within > own))
-        return 1 + above + int(np.count_nonzero(self.within[:before] == own))
+        score, before = self.logits[token_id], int(self.ids.searchsorted(token_id))
+        above = int(np.count_nonzero(self.within > score))
+        return 1 + above + int(np.count_nonzero(self.within[:before] == score))
 
     def candidate(self, token_id: TokenId, stages: Stages = ()) -> Candidate:
         """A token with its probability before the mask and after it."""
@@ -303,7 +303,7 @@ class TokenDistribution:
         """The step that takes a token; the caller has checked that it is allowed."""
         wanted = self.wanted(top, stages)
         allowed = wanted if self._allows(wanted) else self.allowed(top, stages)
-        own, likely = float(self.logits[token_id]), wanted.place(token_id)
+        score, likely = float(self.logits[token_id]), wanted.place(token_id)
         masked_rank = allowed.place(token_id) or self.masked_rank(token_id)
         return Step(
             index=index,
@@ -315,7 +315,7 @@ class TokenDistribution:
             masked_logprob=self.masked_logprob(token_id),
             favourite_id=int(wanted.token_ids[0] if wanted else self.logits.argmax()),
             kept=self.kept,
-            rank=likely if likely and own > -math.inf else self.rank(token_id),
+            rank=likely if likely and score > -math.inf else self.rank(token_id),
             masked_rank=masked_rank,
             wanted=wanted,
             allowed=allowed,

@@ -127,9 +127,9 @@ def set_threads(model: torch.nn.Module) -> None:
     parameters = list(model.parameters())
     if any(each.device.type != "cpu" for each in parameters):
         return
-    own = _own_threads()
+    thread_count = _own_threads()
     _sizes.append(sum(each.numel() for each in parameters))
-    torch.set_num_threads(1 if max(_sizes) <= _MAX_ONE_THREAD_PARAMETERS else own)
+    torch.set_num_threads(1 if max(_sizes) <= _MAX_ONE_THREAD_PARAMETERS else thread_count)
 
 
 #: The limit and the use of a container's memory on Linux.
@@ -174,10 +174,10 @@ def _check_memory(name: str, needed: int, dtype: str, device: str, smaller: str)
     """Raise ModelError if fewer bytes are free on a device than are needed."""
     free = free_memory(device)
     if free is not None and needed > free:
-        at = "" if dtype == "auto" else f" in {dtype}"
+        dtype_note = "" if dtype == "auto" else f" in {dtype}"
         raise ModelError(
-            f"{name} needs {needed / 1e9:.1f} GB{at}, and {max(0, free) / 1e9:.1f} GB of memory are"
-            f" free on {device}",
+            f"{name} needs {needed / 1e9:.1f} GB{dtype_note},"
+            f" and {max(0, free) / 1e9:.1f} GB of memory are free on {device}",
             smaller,
         )
 
@@ -207,16 +207,16 @@ class Checkpoint:
 
         Raises: ModelError with a hint, before large files are read.
         """
-        found = _found(name, revision)
-        if revision is not None and found.hub_id is None:
+        checkpoint = _found(name, revision)
+        if revision is not None and checkpoint.hub_id is None:
             raise ModelError(f"{name!r} has no revisions", "only a hub id has them")
-        if found.gguf is not None:
-            read_header(found.gguf)
+        if checkpoint.gguf is not None:
+            read_header(checkpoint.gguf)
         else:
-            if found.directory is not None:
-                _check_files(found.directory)
-            found.from_pretrained("AutoConfig")
-        return found
+            if checkpoint.directory is not None:
+                _check_files(checkpoint.directory)
+            checkpoint.from_pretrained("AutoConfig")
+        return checkpoint
 
     def load(
         self, device: str, dtype: str = "auto", progress: Progress = no_progress
@@ -264,13 +264,13 @@ class Checkpoint:
             options["revision"] = self.revision or "main"
 
         def load(local: bool) -> object:
-            found: object = reader.from_pretrained(
+            loaded: object = reader.from_pretrained(
                 str(self.directory or self.hub_id),
                 local_files_only=local,
                 trust_remote_code=False,
                 **options,
             )
-            return found
+            return loaded
 
         with (
             _loading,
@@ -338,8 +338,8 @@ class Checkpoint:
         smaller = "choose a smaller model, or close other programs"
         if half < needed:
             smaller = f"choose dtype bfloat16 ({half / 1e9:.1f} GB), or a smaller model"
-        for place in dict.fromkeys(("cpu", device)):  # weights are read through the main memory
-            _check_memory(self.name, needed, dtype, place, smaller)
+        for memory in dict.fromkeys(("cpu", device)):  # weights are read through the main memory
+            _check_memory(self.name, needed, dtype, memory, smaller)
 
     def _explained(self, error: Exception) -> ModelError:
         name = self.name
@@ -355,10 +355,10 @@ class Checkpoint:
                     f"{name!r} has no weights as safetensors; pickled weights are not read",
                     "choose a revision or a model with safetensors",
                 )
-            at = f" at revision {self.revision!r}" if self.revision is not None else ""
+            revision_note = f" at revision {self.revision!r}" if self.revision is not None else ""
             return ModelError(
-                f"{name!r}{at} is not on this machine and the hub does not answer or does not"
-                " know it",
+                f"{name!r}{revision_note} is not on this machine and the hub does not answer or"
+                " does not know it",
                 "name builtin, smollm2, a directory, a GGUF file, or a hub id once with network",
             )
         return ModelError(
@@ -550,8 +550,8 @@ def rope_length_of(config: Any) -> int | None:  # noqa: ANN401  # a configuratio
     if rope.get("rope_type", rope.get("type")) not in ("longrope", "dynamic"):
         return None
     length = rope.get("original_max_position_embeddings")
-    found = length or getattr(config, "original_max_position_embeddings", None)
-    return int(found or config.max_position_embeddings)
+    original = length or getattr(config, "original_max_position_embeddings", None)
+    return int(original or config.max_position_embeddings)
 
 
 def cache_argument(module: torch.nn.Module) -> str:
@@ -598,7 +598,7 @@ class Ranges:
 
     @staticmethod
     def of(
-        known: Sequence[int], counts: Sequence[int], length: int, like: torch.nn.Module
+        lengths: Sequence[int], counts: Sequence[int], length: int, like: torch.nn.Module
     ) -> Ranges:
         """Texts with known tokens and new ones; keys for ``length`` tokens of each."""
         import torch
@@ -608,7 +608,7 @@ class Ranges:
         begins, new = torch.tensor([0, *accumulate(counts[:-1])]), torch.tensor(counts)
         rows = torch.arange(len(counts)).repeat_interleave(new)
         nth = torch.arange(len(rows)) - begins[rows]
-        positions = (torch.tensor(known)[rows] + nth).to(device)
+        positions = (torch.tensor(lengths)[rows] + nth).to(device)
         queries = begins[:, None] + torch.arange(width).minimum(new[:, None] - 1)
         longer = []
         for row, (begin, count) in enumerate(zip(begins.tolist(), counts, strict=True)):
@@ -677,11 +677,11 @@ def _register_attention() -> None:
         read = query[0].transpose(0, 1).index_select(0, ranges.queries)  # (texts · width, heads, …)
         read = read.view(len(ranges.mask), -1, *read.shape[1:]).transpose(1, 2)
         together, _ = plain(module, read, key, value, attention_mask, **options)
-        found = together.flatten(0, 1).index_select(0, ranges.answers)  # (T, heads, …)
+        output = together.flatten(0, 1).index_select(0, ranges.answers)  # (T, heads, …)
         for text, begin, end, mask in ranges.longer:
             keys, values = (each[text : text + 1, :, : mask.shape[-1]] for each in (key, value))
             alone, _ = plain(module, query[:, :, begin:end], keys, values, mask, **options)
-            found[begin:end] = alone[0]
-        return found[None], None
+            output[begin:end] = alone[0]
+        return output[None], None
 
     AttentionInterface.register("sdpa", attention)

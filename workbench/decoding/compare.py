@@ -101,18 +101,18 @@ def compare(
                 if stop is not None and stop():
                     return
                 run = Run(contender, prompt, seed)
-                found = ready.get(contender.name)
-                if found is None:
-                    found = _prepared(contender, model, grammar, limits, teach)
-                    ready[contender.name] = found
+                compiled = ready.get(contender.name)
+                if compiled is None:
+                    compiled = _prepared(contender, model, grammar, limits, teach)
+                    ready[contender.name] = compiled
                     if stop is not None and stop():
                         return
-                if isinstance(found, WorkbenchError):
-                    yield RunFailed(run, found)
+                if isinstance(compiled, WorkbenchError):
+                    yield RunFailed(run, compiled)
                     continue
                 drawn = replace(sampling, seed=seed)
                 yield from run_events(
-                    run, found, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
+                    run, compiled, grammar, drawn, max_tokens=max_tokens, top=top, stop=stop
                 )
 
 
@@ -183,7 +183,9 @@ def first_different_token(traces: Sequence[Trace]) -> int | None:
     steps = [[step for step in trace.steps if not step.is_end] for trace in traces]
     begin = 0
     for index in range(max(map(len, steps), default=0)):
-        tokens = {own[index].token_id if index < len(own) else None for own in steps}
+        tokens = {
+            run_steps[index].token_id if index < len(run_steps) else None for run_steps in steps
+        }
         if len(tokens) > 1:
             return begin
         begin += len(steps[0][index].token)
@@ -197,26 +199,26 @@ def verdict(ended: Sequence[RunEnded], failed: Sequence[RunFailed] = ()) -> tupl
     """
     lost = {fail.run.contender.name for fail in failed}
     whole = [end for end in ended if end.run.contender.name not in lost]
-    found = summaries(whole)
-    if not found:
+    methods = summaries(whole)
+    if not methods:
         return "", ""
-    texts = [_valid_words(found), _alike_words(whole, len(found)), _failed_words(lost)]
-    return " ".join(filter(None, texts)), " ".join([_passes_words(found), _speed_words(found)])
+    texts = [_valid_words(methods), _alike_words(whole, len(methods)), _failed_words(lost)]
+    return " ".join(filter(None, texts)), " ".join([_passes_words(methods), _speed_words(methods)])
 
 
-def _valid_words(found: Sequence[Summary]) -> str:
-    bad = [one for one in found if one.valid < 1]
-    each = "in every run" if max(one.runs for one in found) > 1 else "here"
+def _valid_words(methods: Sequence[Summary]) -> str:
+    bad = [summary for summary in methods if summary.valid < 1]
+    each = "in every run" if max(summary.runs for summary in methods) > 1 else "here"
     if not bad:
-        return f"{_subject(len(found))} wrote valid text {each}."
-    if len(bad) == len(found):
-        best = max(found, key=lambda one: one.valid)
+        return f"{_subject(len(methods))} wrote valid text {each}."
+    if len(bad) == len(methods):
+        best = max(methods, key=lambda summary: summary.valid)
         if not best.valid:
-            return "No method wrote valid text." if len(found) > 1 else "It wrote no valid text."
+            return "No method wrote valid text." if len(methods) > 1 else "It wrote no valid text."
         return f"No method wrote valid text {each}; {best.contender.name} did in {_runs(best)}."
-    names = _listed([f"{one.contender.name} ({_runs(one)})" for one in bad])
-    good = len(found) - len(bad)
-    return f"{good} of {len(found)} methods wrote valid text {each}; {names} did not."
+    names = _listed([f"{summary.contender.name} ({_runs(summary)})" for summary in bad])
+    good = len(methods) - len(bad)
+    return f"{good} of {len(methods)} methods wrote valid text {each}; {names} did not."
 
 
 def _alike_words(ended: Sequence[RunEnded], contenders: int) -> str:
@@ -247,11 +249,11 @@ def _failed_words(lost: Iterable[str]) -> str:
     return f"{_listed(names)} could not run." if names else ""
 
 
-def _passes_words(found: Sequence[Summary]) -> str:
-    by_passes = sorted(found, key=lambda one: one.passes_per_token)
-    shown = [f"{one.passes_per_token:.2f}" for one in by_passes]
+def _passes_words(methods: Sequence[Summary]) -> str:
+    by_passes = sorted(methods, key=lambda summary: summary.passes_per_token)
+    shown = [f"{summary.passes_per_token:.2f}" for summary in by_passes]
     if shown[0] == shown[-1]:
-        return f"{_subject(len(found))} needed {shown[0]} passes of the model per token."
+        return f"{_subject(len(methods))} needed {shown[0]} passes of the model per token."
     fewest = [
         o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[0]
     ]
@@ -262,13 +264,15 @@ def _passes_words(found: Sequence[Summary]) -> str:
     )
 
 
-def _speed_words(found: Sequence[Summary]) -> str:
-    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+def _speed_words(methods: Sequence[Summary]) -> str:
+    alone = next((summary for summary in methods if summary.contender.name == UNCONSTRAINED), None)
     if alone is None:
         return "Without unconstrained among the methods, speeds have no common baseline."
-    others = [one for one in found if one is not alone and one.relative is not None]
+    others = [
+        summary for summary in methods if summary is not alone and summary.relative is not None
+    ]
     if others:
-        best = max(others, key=lambda one: one.relative or 0)
+        best = max(others, key=lambda summary: summary.relative or 0)
         return f"Fastest against unconstrained: {best.contender.name}, {best.relative:.2f}×."
     if alone.steady and alone.timed_tokens < MIN_TIMED_TOKENS:
         return f"{alone.timed_tokens} tokens of unconstrained are too few for a speed ratio."
@@ -284,8 +288,8 @@ def _subject(count: int) -> str:
     return {1: "It", 2: "Both methods"}.get(count, f"All {count} methods")
 
 
-def _runs(one: Summary) -> str:
-    return f"{sum(m.valid for m in one.measures)} of {one.runs} runs"
+def _runs(summary: Summary) -> str:
+    return f"{sum(m.valid for m in summary.measures)} of {summary.runs} runs"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -319,10 +323,10 @@ _COLUMNS: tuple[tuple[str, str, Callable[[Any], str]], ...] = (
 )
 
 
-def table(found: Sequence[Summary]) -> str:
+def table(methods: Sequence[Summary]) -> str:
     """The summaries as a table in plain text."""
     rows: list[tuple[str, ...]] = [("", *(title for title, _, _ in _COLUMNS))]
-    for summary in found:
+    for summary in methods:
         record = summary.as_record()
         rows.append((summary.contender.name, *(show(record[key]) for _, key, show in _COLUMNS)))
     return format_table(rows)

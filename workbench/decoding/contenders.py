@@ -137,7 +137,7 @@ def warm_up(
     Raises: as ``generate``.
     Source: DOMINO §4.3, 10 repetitions, after which the priors are fixed.
     """
-    found = []
+    traces = []
     for number in range(runs):
         prompt = prompts[number % len(prompts)]
         drawn = replace(
@@ -145,8 +145,8 @@ def warm_up(
         )
         run = generate(model, constraint, prompt, drawn, max_tokens=max_tokens, top=0, stop=stop)
         deque(run, maxlen=0)
-        found.append((prompt, run.trace))
-    return found
+        traces.append((prompt, run.trace))
+    return traces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -586,11 +586,11 @@ def contenders_named(names: str | Iterable[str]) -> tuple[Contender, ...]:
     """
     given: Sequence[str] = names.split(",") if isinstance(names, str) else list(names)
     wanted = dict.fromkeys(name.strip() for name in given if name.strip())
-    known = all_contenders()
-    hint = f"choose from {', '.join(known)}"
+    by_name = all_contenders()
+    hint = f"choose from {', '.join(by_name)}"
     for name in wanted:
-        if name not in known:
+        if name not in by_name:
             raise WorkbenchError(f"there is no method {name!r} to compare", hint)
     if not wanted:
         raise WorkbenchError("expected at least one method", hint)
-    return tuple(known[name] for name in wanted)
+    return tuple(by_name[name] for name in wanted)

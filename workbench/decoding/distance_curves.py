@@ -152,47 +152,47 @@ def distance_curves(
     Raises: VocabularyError without an end token; WorkbenchError if the model gives all texts
             probability 0, or a strategy cannot draw texts.
     """
-    own = model_distribution(tree).probability
+    target = model_distribution(tree).probability
     world, started = TreeWorld(tree, vocabulary), time.monotonic()
     runs: dict[str, list[_Distances]] = {name: [] for name in strategies}
     for repetition in range(repetitions):
         for name, make in strategies.items():
-            runs[name].append(_distances(world, make(), own, checkpoints, repetition << 20))
+            runs[name].append(_distances(world, make(), target, checkpoints, repetition << 20))
         if time.monotonic() - started > seconds:
             break
-    return {name: _mean_curve(checkpoints, found) for name, found in runs.items()}
+    return {name: _mean_curve(checkpoints, runs_of_method) for name, runs_of_method in runs.items()}
 
 
 #: The distance at each checkpoint, and the number of texts that were drawn.
 _Distances = tuple[list[float], int]
 
 
-def _mean_curve(checkpoints: Sequence[int], found: Sequence[_Distances]) -> DistanceCurve:
-    means = np.mean([distances for distances, _ in found], axis=0).tolist()
-    texts = sum(texts for _, texts in found) / len(found)
+def _mean_curve(checkpoints: Sequence[int], runs: Sequence[_Distances]) -> DistanceCurve:
+    means = np.mean([distances for distances, _ in runs], axis=0).tolist()
+    texts = sum(texts for _, texts in runs) / len(runs)
     return DistanceCurve(tuple(zip(checkpoints, means, strict=True)), texts)
 
 
 def _distances(
     world: TreeWorld,
     strategy: Strategy,
-    own: Mapping[bytes, float],
+    target: Mapping[bytes, float],
     checkpoints: Sequence[int],
     first_seed: int,
 ) -> _Distances:
     """Draw texts until the passes of the last checkpoint are spent."""
     weights: defaultdict[bytes, float] = defaultdict(float)
-    found: list[float] = []
+    distances: list[float] = []
     passes, texts = 0, 0
-    while len(found) < len(checkpoints):
+    while len(distances) < len(checkpoints):
         drawn, cost = _drawn(world, strategy, first_seed + texts)
         passes += max(cost, 1)
-        while len(found) < len(checkpoints) and passes > checkpoints[len(found)]:
-            found.append(_distance(weights, own))
+        while len(distances) < len(checkpoints) and passes > checkpoints[len(distances)]:
+            distances.append(_distance(weights, target))
         for text, weight in drawn.items():
             weights[text] += weight
         texts += 1
-    return found, texts - 1
+    return distances, texts - 1
 
 
 def _drawn(world: TreeWorld, strategy: Strategy, seed: int) -> tuple[dict[bytes, float], int]:
@@ -211,9 +211,9 @@ def _drawn(world: TreeWorld, strategy: Strategy, seed: int) -> tuple[dict[bytes,
     return {trace.text: 1.0}, trace.forward_passes
 
 
-def _distance(weights: Mapping[bytes, float], own: Mapping[bytes, float]) -> float:
+def _distance(weights: Mapping[bytes, float], target: Mapping[bytes, float]) -> float:
     """The total variation of weighted texts; 1 before the first text."""
     total = math.fsum(weights.values())
     if not total:
         return 1.0
-    return math.fsum(abs(weights.get(text, 0.0) / total - p) for text, p in own.items()) / 2
+    return math.fsum(abs(weights.get(text, 0.0) / total - p) for text, p in target.items()) / 2

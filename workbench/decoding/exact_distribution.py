@@ -260,17 +260,20 @@ class ExactComparison:
                 {
                     "text": text.decode("utf-8", "backslashreplace"),
                     "proper_share": self.proper_share.get(text),
-                    **{name: found.probability.get(text, 0.0) for name, found in columns.items()},
+                    **{
+                        name: distribution.probability.get(text, 0.0)
+                        for name, distribution in columns.items()
+                    },
                 }
                 for text in self.texts
             ],
             "distances": {
                 name: {
-                    "total_variation": found.total_variation,
-                    "kl": found.kl,
-                    "kl_back": found.kl_back,
+                    "total_variation": difference.total_variation,
+                    "kl": difference.kl,
+                    "kl_back": difference.kl_back,
                 }
-                for name, found in self.distances.items()
+                for name, difference in self.distances.items()
             },
             "failed": {name: error.message for name, error in self.failed.items()},
             "spellings": self.spellings,
@@ -348,7 +351,9 @@ def exact_comparison(
         proper_share={} if canonical is None else _shares(tree, canonical, ended),
         methods=methods,
         failed=failed,
-        distances={name: distance(everything, found) for name, found in compared.items()},
+        distances={
+            name: distance(everything, distribution) for name, distribution in compared.items()
+        },
         spellings=sum(1 for _ in tree.spellings()),
         tree=tree,
     )
@@ -396,7 +401,7 @@ def masked_distribution(tree: TokenTree, constraint: Constraint) -> Distribution
     Raises: WorkbenchError if the constraint is not sound: it allows a token after which no
             accepted text is possible.
     """
-    found: dict[bytes, list[float]] = defaultdict(list)
+    probabilities: dict[bytes, list[float]] = defaultdict(list)
     end_ids, lost = constraint.vocabulary.ends, list[float]()
     waiting: list[tuple[Node, State, float]] = [(tree.root, constraint.initial, 1.0)]
     while waiting:
@@ -409,19 +414,19 @@ def masked_distribution(tree: TokenTree, constraint: Constraint) -> Distribution
         ending = math.exp(node.end) if ends else 0.0
         total = math.fsum(weights) + ending
         if not allowed:
-            (found[node.text] if ends else lost).append(probability)
+            (probabilities[node.text] if ends else lost).append(probability)
             continue
         if total == 0:  # the model gives all of them probability 0: sampling is uniform
             weights, ending, total = [1.0] * len(allowed), float(ends), len(allowed) + ends
         if ends:
-            found[node.text].append(probability * ending / total)
+            probabilities[node.text].append(probability * ending / total)
         for token_id, weight in zip(allowed, weights, strict=True):
             there = constraint.advance(state, token_id)
             waiting.append((node.children[token_id], there, probability * weight / total))
     return Distribution(
-        {text: math.fsum(found.get(text, ())) for text in tree.texts},
+        {text: math.fsum(probabilities.get(text, ())) for text in tree.texts},
         lost=math.fsum(lost),
-        spellings=sum(map(len, found.values())),
+        spellings=sum(map(len, probabilities.values())),
     )
 
 
@@ -642,14 +647,14 @@ def search_spellings(
     token_count = 0
     while waiting:
         state, other, before = waiting.popleft()
-        here, there = exact.mask(state), constraint.mask(other)
-        missing = TokenMask(here.bits & ~there.bits, here.size)
+        allowed, there = exact.mask(state), constraint.mask(other)
+        missing = TokenMask(allowed.bits & ~there.bits, allowed.size)
         if len(missing):
             token_id = int(missing.ids[0])
             return SpellingSearch(
                 ForbiddenSpelling(before, token_id, _rest(exact, state, token_id)), len(seen), False
             )
-        for token_id in here:
+        for token_id in allowed:
             token_count += 1
             if token_id in exact.vocabulary.ends:
                 continue
@@ -670,14 +675,14 @@ def _rest(exact: Constraint, state: State, token_id: TokenId) -> tuple[TokenId, 
     seen, token_count = {first}, 0
     waiting: deque[tuple[State, tuple[TokenId, ...]]] = deque([(first, ())])
     while waiting:
-        here, ids = waiting.popleft()
-        if exact.is_final(here):
+        current, ids = waiting.popleft()
+        if exact.is_final(current):
             return ids
-        for next_id in exact.mask(here):
+        for next_id in exact.mask(current):
             token_count += 1
             if token_count > _MAX_TOKENS:
                 return None
-            there = exact.advance(here, next_id)
+            there = exact.advance(current, next_id)
             if there not in seen:
                 seen.add(there)
                 waiting.append((there, (*ids, next_id)))

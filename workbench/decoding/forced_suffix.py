@@ -40,7 +40,7 @@ def unproductive_prefixes(tree: GrammarTree, start: str) -> tuple[GrammarTree, s
     productive = least(rules, is_productive)
     unproductive = rules.keys() - productive
     opens = unproductive | least(
-        rules, lambda body, known: any(c.name in known | unproductive for c in calls(body))
+        rules, lambda body, names: any(c.name in names | unproductive for c in calls(body))
     )
     if start not in opens:
         return None
@@ -59,9 +59,9 @@ def _copy(name: str) -> str:
     return f"{name} without end"
 
 
-def is_productive(body: Expression, known: Set[str]) -> bool:
+def is_productive(body: Expression, names: Set[str]) -> bool:
     """Whether a body derives a text, given the rules that do."""
-    return derives(body, known, lambda _: True)
+    return derives(body, names, lambda _: True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,11 @@ class _Opener:
         """The bodies of a rule's copy."""
         prefixes = self.opened(body)
         # a copy that only calls itself adds nothing and would be left recursion
-        found = [w for w in prefixes if not (isinstance(w, Nonterminal) and w.name == _copy(name))]
+        options = [
+            w for w in prefixes if not (isinstance(w, Nonterminal) and w.name == _copy(name))
+        ]
         # an unproductive rule has been entered once it is called
-        return found if name in self.productive else [*found, Literal(b"", body.span)]
+        return options if name in self.productive else [*options, Literal(b"", body.span)]
 
     def opened(self, body: Expression) -> list[Expression]:
         """The prefixes of a body that end inside an unproductive rule."""
@@ -99,14 +101,14 @@ class _Opener:
                 return []
 
     def _in_sequence(self, body: SequenceNode) -> list[Expression]:
-        found: list[Expression] = []
+        sequences: list[Expression] = []
         for index, item in enumerate(body.items):
             before = body.items[:index]
             for prefix in self.opened(item):
-                found.append(SequenceNode((*before, prefix), body.span) if before else prefix)
+                sequences.append(SequenceNode((*before, prefix), body.span) if before else prefix)
             if not is_productive(item, self.productive):
                 break  # nothing after it is ever reached
-        return found
+        return sequences
 
 
 #: The most states explored before giving up: enough for a suffix of a few dozen tokens.
@@ -125,21 +127,21 @@ def forced_suffix(constraint: Constraint, state: State) -> tuple[TokenId, ...]:
     ends: set[int] = set()
     waiting, seen = [(0, state)], {(0, state)}
     while waiting:
-        position, here = waiting.pop()
-        mask = constraint.mask(here)
+        position, current = waiting.pop()
+        mask = constraint.mask(current)
         ids = mask.ids[:_MAX_STATES].tolist()
         if len(ids) == _MAX_STATES or len(seen) > _MAX_STATES:
             return ()
-        if _only_end(constraint, here, ids):
+        if _only_end(constraint, current, ids):
             ends.add(position)
             continue
         for token_id in ids:
             token = constraint.vocabulary.tokens[token_id] or b""
-            known = suffix[position : position + len(token)]
-            if not token or not token.startswith(known):
+            overlap = suffix[position : position + len(token)]
+            if not token or not token.startswith(overlap):
                 return ()
-            suffix += token[len(known) :]
-            there = (position + len(token), constraint.advance(here, token_id))
+            suffix += token[len(overlap) :]
+            there = (position + len(token), constraint.advance(current, token_id))
             if there not in seen:
                 seen.add(there)
                 waiting.append(there)
@@ -151,18 +153,18 @@ def _only_end(constraint: Constraint, state: State, ids: list[TokenId]) -> bool:
     return constraint.is_final(state) and set(ids).issubset(constraint.vocabulary.ends)
 
 
-def _longest_tokens(constraint: Constraint, state: State, left: bytes) -> tuple[TokenId, ...]:
-    found: list[TokenId] = []
-    while left:
-        token_id = _longest(constraint, constraint.mask(state), left)
-        found.append(token_id)
-        left = left[len(constraint.vocabulary.tokens[token_id] or b"") :]
+def _longest_tokens(constraint: Constraint, state: State, rest: bytes) -> tuple[TokenId, ...]:
+    token_ids: list[TokenId] = []
+    while rest:
+        token_id = _longest(constraint, constraint.mask(state), rest)
+        token_ids.append(token_id)
+        rest = rest[len(constraint.vocabulary.tokens[token_id] or b"") :]
         state = constraint.advance(state, token_id)
-    return (*found, *constraint.vocabulary.ends[:1])
+    return (*token_ids, *constraint.vocabulary.ends[:1])
 
 
-def _longest(constraint: Constraint, mask: TokenMask, left: bytes) -> TokenId:
-    """The longest allowed token that is a prefix of ``left``; it exists."""
+def _longest(constraint: Constraint, mask: TokenMask, rest: bytes) -> TokenId:
+    """The longest allowed token that is a prefix of ``rest``; it exists."""
     ids_of = constraint.vocabulary.ids_of
-    prefixes = (i for length in range(len(left), 0, -1) for i in ids_of.get(left[:length], ()))
+    prefixes = (i for length in range(len(rest), 0, -1) for i in ids_of.get(rest[:length], ()))
     return next(token_id for token_id in prefixes if token_id in mask)

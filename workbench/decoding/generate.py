@@ -181,8 +181,8 @@ class Generation(Iterator[Step]):
             rows = loop.session.score(loop.context[:-1], len(tail))
         except ModelError:
             return self.trace
-        known = [loop.scored_step(step, row) for step, row in zip(tail, rows, strict=True)]
-        return replace(self.trace, steps=(*self.steps[: -len(tail)], *known))
+        scored = [loop.scored_step(step, row) for step, row in zip(tail, rows, strict=True)]
+        return replace(self.trace, steps=(*self.steps[: -len(tail)], *scored))
 
     def __next__(self) -> Step:
         item = self.proceed()
@@ -251,7 +251,7 @@ def generate_batch(
     source, running = iter(generations), list[_Running]()
     waiting = next(source, None)
     while running or waiting is not None:
-        results = run_together([one for _, one in running])
+        results = run_together([generation for _, generation in running])
         answered = [(run, result) for (run, _), result in zip(running, results, strict=True)]
         running = []
         for run, result in answered:

@@ -103,7 +103,9 @@ def grid_tasks(
             key = f"row {row.number}"
             bad.append(Outcome(key=key, status="failed", error=error.message, hint=error.hint))
             continue
-        tasks += _row_tasks(row.number, shared, [one.name for one in contenders], settings)
+        tasks += _row_tasks(
+            row.number, shared, [contender.name for contender in contenders], settings
+        )
     return tasks, bad
 
 
@@ -245,13 +247,15 @@ def run_batch(
         if isinstance(step, WorkbenchError):
             errors[generation] = step
     seconds, cpu_seconds = time.perf_counter() - started, time.process_time() - used
-    traces = {one: one.scored_trace() for one in begun if one not in errors}
+    traces = {
+        generation: generation.scored_trace() for generation in begun if generation not in errors
+    }
     tokens = sum(len(trace.steps) for trace in traces.values())
-    for arguments, one in zip(several, ended, strict=True):
-        if isinstance(one, WorkbenchError) or one in errors:
-            yield one if isinstance(one, WorkbenchError) else errors[one]
+    for arguments, outcome in zip(several, ended, strict=True):
+        if isinstance(outcome, WorkbenchError) or outcome in errors:
+            yield outcome if isinstance(outcome, WorkbenchError) else errors[outcome]
             continue
-        (grammar, taught), trace = begun[one], traces[one]
+        (grammar, taught), trace = begun[outcome], traces[outcome]
         share = len(trace.steps) / max(tokens, 1)
         measures = measure(
             trace,
@@ -288,27 +292,27 @@ def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, Pr
     of_grammar = json.dumps(arguments["grammar"])
     (contender,) = contenders_named(arguments["contender"])
     key = of_grammar, contender.name
-    found = loaded.prepared.pop(key, None)
-    if found is None:
+    prepared = loaded.prepared.pop(key, None)
+    if prepared is None:
         before = arguments["before"]
         model = chatting(loaded.model, None if before is None else tuple(before))
         grammar = next(
             (kept for (text, _), (kept, _) in loaded.prepared.items() if text == of_grammar), None
         ) or Grammar.from_text(**arguments["grammar"], limits=LOCAL_LIMITS)
-        found = grammar, contender.prepare(model, grammar.for_generation, LOCAL_LIMITS)
-    loaded.prepared[key] = found
+        prepared = grammar, contender.prepare(model, grammar.for_generation, LOCAL_LIMITS)
+    loaded.prepared[key] = prepared
     while len(loaded.prepared) > _KEPT:
         del loaded.prepared[next(iter(loaded.prepared))]
-    return found
+    return prepared
 
 
 def _result(
     arguments: Mapping[str, Any], model: TransformersModel, measures: Measures, trace: Trace
 ) -> Result:
-    found = measures.as_record() | {"token_ids": list(trace.token_ids)}
-    measured = {name: found.pop(name) for name in _MEASURED}
+    values = measures.as_record() | {"token_ids": list(trace.token_ids)}
+    measured = {name: values.pop(name) for name in _MEASURED}
     for surprisal in ("free", "forced"):
-        found[f"{surprisal}_nats"] = found.pop(surprisal)["nats"]
-    del found["kept"]
+        values[f"{surprisal}_nats"] = values.pop(surprisal)["nats"]
+    del values["kept"]
     about = {name: arguments[name] for name in ("row", "name", "contender", "seed")}
-    return Result({**about, "model": model.name, **found}, measured)
+    return Result({**about, "model": model.name, **values}, measured)

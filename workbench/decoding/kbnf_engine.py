@@ -73,21 +73,21 @@ class EngineLanguage:
     def row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
         """The tokens that can be read (V,)."""
         size = len(self.vocabulary)
-        found = np.zeros(size, np.bool_)
-        for constraint, at in zip((self.sentences, self.unproductive), state, strict=True):
-            if constraint is not None and at is not None:
-                found |= constraint.mask(at).bools[:size]
-        found[list(self.vocabulary.ends)] = False
-        return found
+        allowed = np.zeros(size, np.bool_)
+        for constraint, current in zip((self.sentences, self.unproductive), state, strict=True):
+            if constraint is not None and current is not None:
+                allowed |= constraint.mask(current).bools[:size]
+        allowed[list(self.vocabulary.ends)] = False
+        return allowed
 
     def strict_row(self, state: LanguageState) -> npt.NDArray[np.bool_]:
         """The tokens that can be read and end at or before the first finishing byte (V,)."""
-        known = self._strict_rows.get(state)
-        if known is None:
-            known = np.zeros(len(self.vocabulary), np.bool_)
-            known[self._strict_walk(state)] = True
-            self._strict_rows[state] = known
-        return known
+        row = self._strict_rows.get(state)
+        if row is None:
+            row = np.zeros(len(self.vocabulary), np.bool_)
+            row[self._strict_walk(state)] = True
+            self._strict_rows[state] = row
+        return row
 
     def _strict_walk(self, initial: LanguageState) -> list[TokenId]:
         """One walk of the trie; nodes below a finishing byte are skipped.
@@ -96,7 +96,7 @@ class EngineLanguage:
               only for comparison with an old release.
         """
         trie = self.vocabulary.trie
-        found: list[TokenId] = []
+        token_ids: list[TokenId] = []
         path = [initial] * (trie.height + 1)
         node = 0
         while node < len(trie):
@@ -105,10 +105,10 @@ class EngineLanguage:
             if there is None:
                 node = int(trie.skip[node])
                 continue
-            found.extend(trie.token_ids[trie.first[node] : trie.first[node + 1]].tolist())
+            token_ids.extend(trie.token_ids[trie.first[node] : trie.first[node + 1]].tolist())
             path[level + 1] = there
             node = int(trie.skip[node]) if self.is_final(there) else node + 1
-        return found
+        return token_ids
 
 
 def _step(constraint: AutomatonConstraint | None, state: State | None, byte: int) -> State | None:
@@ -254,8 +254,8 @@ class Engine:
 
     def current_possible_tokens(self) -> list[TokenId]:
         """The ids ``advance`` would take now, sorted; empty once finished."""
-        found: list[TokenId] = np.flatnonzero(self._allowed()).tolist()
-        return found
+        token_ids: list[TokenId] = np.flatnonzero(self._allowed()).tolist()
+        return token_ids
 
     def update_logits_from_tokens(self, logits: Any) -> Advance:  # noqa: ANN401  # numpy or torch
         """Set the logits of all other tokens to −inf, in place, and return the engine's status.

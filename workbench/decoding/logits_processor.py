@@ -101,9 +101,9 @@ class LogitsProcessor:
         """The state after these tokens, from that of the previous call if possible."""
         if not taken:
             return self.constraint.initial
-        known = self._states.get(taken[:-1])
-        if known is not None:
-            return self._advanced(known, taken[-1])
+        previous = self._states.get(taken[:-1])
+        if previous is not None:
+            return self._advanced(previous, taken[-1])
         state = self.constraint.initial
         for token_id in taken:  # the search jumped to another row, or back
             state = self._advanced(state, token_id)
@@ -164,9 +164,9 @@ class _Ceilings:
     def _ceiling(self, mask: TokenMask, scores: torch.Tensor) -> torch.Tensor:
         import torch
 
-        known = self._cached.get(id(mask))
-        if known is not None:
-            return known[1]
+        cached = self._cached.get(id(mask))
+        if cached is not None:
+            return cached[1]
         values = _CEILINGS.take(mask.bits.view(np.uint8), axis=0).ravel()
         beyond = scores.shape[-1] - len(values)
         if beyond > 0:  # the model has more scores than tokens

@@ -27,8 +27,8 @@ class Surprisal:
     @staticmethod
     def of(steps: Iterable[Step]) -> Surprisal:
         """Of the steps that the model scored."""
-        known = [step.surprisal for step in steps if step.is_scored]
-        return Surprisal(math.fsum(known), len(known))
+        surprisals = [step.surprisal for step in steps if step.is_scored]
+        return Surprisal(math.fsum(surprisals), len(surprisals))
 
     def __add__(self, other: Surprisal) -> Surprisal:
         return Surprisal(self.nats + other.nats, self.tokens + other.tokens)

@@ -105,9 +105,9 @@ def model_failed(error: Exception | None) -> ModelError:
     if isinstance(error, ModelError):
         return error
     message = (str(error).splitlines() or [type(error).__name__])[0]
-    found = ModelError(f"the model failed: {message}", "try a shorter prompt")
-    found.__cause__ = error
-    return found
+    failure = ModelError(f"the model failed: {message}", "try a shorter prompt")
+    failure.__cause__ = error
+    return failure
 
 
 class SharedPasses(Protocol):
@@ -333,15 +333,15 @@ class ToyModel:
 
     def encode(self, text: str) -> list[TokenId]:
         """The longest token at each position; bytes that are in no token are skipped."""
-        data, place, found = text.encode("utf-8", "replace"), 0, list[TokenId]()
-        while place < len(data):
-            token_id = self.vocabulary.longest_at(data, place)
+        data, position, token_ids = text.encode("utf-8", "replace"), 0, list[TokenId]()
+        while position < len(data):
+            token_id = self.vocabulary.longest_at(data, position)
             if token_id is None:
-                place += 1
+                position += 1
                 continue
-            found.append(token_id)
-            place += len(self.vocabulary.tokens[token_id] or b"")
-        return found or [0 if self.vocabulary.end is None else self.vocabulary.end]
+            token_ids.append(token_id)
+            position += len(self.vocabulary.tokens[token_id] or b"")
+        return token_ids or [0 if self.vocabulary.end is None else self.vocabulary.end]
 
     def session(self) -> StatelessSession:
         return StatelessSession(self.logits)
@@ -361,11 +361,11 @@ class ToyModel:
         ending = context[-_MAX_CONTEXT_BYTES:]
         while ending and sample.find(ending) < 0:
             ending = ending[1:]
-        here = sample.find(ending) + len(ending) if ending else 0
-        if here == len(sample):
+        begin = sample.find(ending) + len(ending) if ending else 0
+        if begin == len(sample):
             return [] if self.vocabulary.end is None else [(self.vocabulary.end, 8.0)]
         ids_of = self.vocabulary.ids_of
-        rest = sample[here : here + self.vocabulary.longest]
+        rest = sample[begin : begin + self.vocabulary.longest]
         prefixes = (rest[:length] for length in range(1, len(rest) + 1))
         return [(i, 4.0 + len(piece) / 4) for piece in prefixes for i in ids_of.get(piece, ())]
 
@@ -409,9 +409,9 @@ class CountModel:
         """The counts of some texts in a model's tokens; prompts are tokenized by that model."""
         seen: defaultdict[tuple[TokenId, ...], Counter[TokenId]] = defaultdict(Counter)
         for ids in texts:
-            for place, token_id in enumerate(ids):
-                for begin in range(max(0, place - memory), place + 1):
-                    seen[tuple(ids[begin:place])][token_id] += 1
+            for index, token_id in enumerate(ids):
+                for begin in range(max(0, index - memory), index + 1):
+                    seen[tuple(ids[begin:index])][token_id] += 1
         followed = {
             before: (
                 np.fromiter(counts, np.int64, len(counts)),
@@ -433,10 +433,10 @@ class CountModel:
         """The log-probabilities after a sequence (V,)."""
         probabilities = np.full(len(self.vocabulary), 1 / len(self.vocabulary))
         for length in range(min(self.memory, len(token_ids)) + 1):
-            known = self.followed.get(tuple(token_ids[len(token_ids) - length :]))
-            if known is None:
+            followers = self.followed.get(tuple(token_ids[len(token_ids) - length :]))
+            if followers is None:
                 break
-            ids, counts = known
+            ids, counts = followers
             total, kinds = counts.sum(), len(ids)
             probabilities *= kinds / (total + kinds)
             probabilities[ids] += counts / (total + kinds)

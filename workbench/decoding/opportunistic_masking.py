@@ -60,9 +60,9 @@ class LazyMask(TokenMask):
         if self.is_computed:
             return super().__contains__(token_id)
         started = time.perf_counter()
-        found = allows(self._constraint, self._state, token_id)
+        is_allowed = allows(self._constraint, self._state, token_id)
         self.ms += milliseconds_since(started)
-        return found
+        return is_allowed
 
 
 def allows(constraint: Constraint, state: State, token_id: TokenId) -> bool:
@@ -96,7 +96,7 @@ class LazyStep(Step):
     ) -> LazyStep:
         """The step that takes a token."""
         step = object.__new__(LazyStep)
-        known = {
+        fields = {
             "index": index,
             "token_id": token_id,
             "token": scored.vocabulary.tokens[token_id] or b"",
@@ -114,7 +114,7 @@ class LazyStep(Step):
             "stages": (),
             "_late": (scored, top),
         }
-        for name, value in known.items():
+        for name, value in fields.items():
             object.__setattr__(step, name, value)
         return step
 

@@ -225,12 +225,12 @@ class Population:
     @property
     def texts(self) -> dict[bytes, float]:
         """The weight of each text, heaviest first; texts of weight 0 are left out."""
-        found: dict[bytes, float] = {}
+        weights: dict[bytes, float] = {}
         for particle, weight in zip(self.particles, self.weights.tolist(), strict=True):
             if weight:
                 text = particle.trace.text
-                found[text] = found.get(text, 0.0) + weight
-        return dict(sorted(found.items(), key=lambda item: -item[1]))
+                weights[text] = weights.get(text, 0.0) + weight
+        return dict(sorted(weights.items(), key=lambda item: -item[1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,15 +280,15 @@ class Particles:
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
-        found = self._evolved(loop)
-        weights = found.weights
+        population = self._evolved(loop)
+        weights = population.weights
         if not weights.any():  # estimates of 0, or dead ends
-            dead = [one.loop.stop is StopReason.DEAD_END for one in found.particles]
-            weights = np.array([1.0 if all(dead) else 1.0 - one for one in dead])
+            dead = [particle.loop.stop is StopReason.DEAD_END for particle in population.particles]
+            weights = np.array([1.0 if all(dead) else 1.0 - is_dead for is_dead in dead])
             weights /= weights.sum()
         rng = loop.sampling.rng(loop.index, _CHOICE)
-        chosen = found.particles[int(rng.choice(len(weights), p=weights))]
-        loop.discarded_passes += found.passes - sum(step.forward for step in chosen.steps)
+        chosen = population.particles[int(rng.choice(len(weights), p=weights))]
+        loop.discarded_passes += population.passes - sum(step.forward for step in chosen.steps)
         yield from loop.become(chosen.loop, chosen.steps)
         if loop.stop is None and self.awrs is not None:
             yield from self.awrs.steps(loop)
@@ -299,20 +299,24 @@ class Particles:
         first = Particle(loop.copy())
         particles = [first, *(first.copy() for _ in range(self.count - 1))]
         passes, resampled, log_evidence = 0, 0, 0.0
-        while running := [one for one in particles if self._can_continue(one)]:
-            requests = [ForwardPass(one.loop.session, one.loop.context, 1) for one in running]
+        while running := [particle for particle in particles if self._can_continue(particle)]:
+            requests = [
+                ForwardPass(particle.loop.session, particle.loop.context, 1) for particle in running
+            ]
             passes += len(requests)
             for particle, result in zip(running, run_together(requests), strict=True):
                 if isinstance(result, ModelError):
                     raise result
                 self._take(particle, particles.index(particle), result[0][0], result[1])
             if self._is_uneven(particles):
-                log_evidence += _log_mean([one.log_weight for one in particles])
-                rng = loop.sampling.rng(max(len(one.steps) for one in particles), _RESAMPLING)
+                log_evidence += _log_mean([particle.log_weight for particle in particles])
+                rng = loop.sampling.rng(
+                    max(len(particle.steps) for particle in particles), _RESAMPLING
+                )
                 particles = _resampled(particles, rng)
                 resampled += 1
         _drop_unfinished(particles)
-        log_evidence += _log_mean([one.log_weight for one in particles])
+        log_evidence += _log_mean([particle.log_weight for particle in particles])
         return Population(tuple(particles), log_evidence, passes, resampled)
 
     def _can_continue(self, particle: Particle) -> bool:
@@ -359,11 +363,11 @@ class Particles:
 
     def _is_uneven(self, particles: Sequence[Particle]) -> bool:
         """Whether to resample: some particle continues, and few have most of the weight."""
-        weights = normalized([one.log_weight for one in particles])
+        weights = normalized([particle.log_weight for particle in particles])
         effective = 1 / float(weights @ weights) if weights.any() else math.inf
         return effective < self.resample_below * len(particles) and any(
-            one.loop.stop is None and weight > 0
-            for one, weight in zip(particles, weights, strict=True)
+            particle.loop.stop is None and weight > 0
+            for particle, weight in zip(particles, weights, strict=True)
         )
 
 
@@ -392,21 +396,21 @@ def _resampled(particles: Sequence[Particle], rng: np.random.Generator) -> list[
     Systematic resampling: one random number for all, so a particle with n times the mean weight
     has n copies, rounded up or down.
     """
-    weights = normalized([one.log_weight for one in particles])
+    weights = normalized([particle.log_weight for particle in particles])
     places = (rng.random() + np.arange(len(particles))) / len(particles)
     chosen = np.minimum(np.searchsorted(np.cumsum(weights), places), len(particles) - 1)
-    found: list[Particle] = []
+    result: list[Particle] = []
     for number, index in enumerate(chosen.tolist()):
         is_first = number == 0 or chosen[number - 1] != index
-        one = particles[index] if is_first else particles[index].copy()
-        one.log_weight = 0.0
-        found.append(one)
-    return found
+        particle = particles[index] if is_first else particles[index].copy()
+        particle.log_weight = 0.0
+        result.append(particle)
+    return result
 
 
 def _drop_unfinished(particles: Sequence[Particle]) -> None:
     """Give texts that ``max_tokens`` cut weight 0, unless all of them are cut."""
-    cut = [one for one in particles if one.loop.stop is StopReason.TOKEN_BUDGET]
-    if any(one not in cut and one.log_weight > -math.inf for one in particles):
-        for one in cut:
-            one.log_weight = -math.inf
+    cut = [particle for particle in particles if particle.loop.stop is StopReason.TOKEN_BUDGET]
+    if any(particle not in cut and particle.log_weight > -math.inf for particle in particles):
+        for particle in cut:
+            particle.log_weight = -math.inf

@@ -140,30 +140,30 @@ def tokens_after(
             if prompt and text are longer than the model reads.
     """
     context = context_of(model, prompt)
-    found: list[TokenId] | None = None
+    ids: list[TokenId] | None = None
     if isinstance(prompt, str) and text:
         chat = isinstance(model, ChatPrompts)
         whole = model.encode(prompt, text) if chat else model.encode(prompt + text)  # type: ignore[call-arg]
         if whole[: len(context)] == context:
-            found = whole[len(context) :]
-    if found is None:
+            ids = whole[len(context) :]
+    if ids is None:
         base = model.model if isinstance(model, ChatPrompts) else model
-        found = base.encode(text) if text else []
+        ids = base.encode(text) if text else []
         spelled = model.vocabulary.tokens
-        found = [*dropwhile(lambda token: spelled[token] is None, found)]  # a start token
-    if model.vocabulary.decode(found) != text.encode("utf-8", "replace"):
+        ids = [*dropwhile(lambda token: spelled[token] is None, ids)]  # a start token
+    if model.vocabulary.decode(ids) != text.encode("utf-8", "replace"):
         raise VocabularyError(
             "the tokens of this model cannot write this text",
             "leave out special tokens, or choose another model",
         )
     longest: int | None = getattr(model, "context_length", None)
-    if longest is not None and len(context) + len(found) > longest:
-        tokens = count_of(len(context) + len(found), "token")
+    if longest is not None and len(context) + len(ids) > longest:
+        tokens = count_of(len(context) + len(ids), "token")
         raise ModelError(
             f"prompt and text have {tokens}; this model reads {longest:,}",
             "shorten one of them, or choose a model with a longer context",
         )
-    return context, found
+    return context, ids
 
 
 def _scored(

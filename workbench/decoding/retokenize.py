@@ -149,8 +149,8 @@ def with_prefix(grammar: Grammar, prefix: bytes) -> Grammar:
     tree = GrammarTree((Rule(_START, body, span, span), *rules), source)
     # a regex becomes a rule; a grammar of rules keeps its notation, but its values have no prefix
     notation = Notation.KBNF if grammar.tree is None else grammar.notation
-    made = grammar.with_tree(tree, _START)
-    return replace(made, notation=notation, value=None, notes=(), is_rewritten=True)
+    prefixed = grammar.with_tree(tree, _START)
+    return replace(prefixed, notation=notation, value=None, notes=(), is_rewritten=True)
 
 
 def _is_text(data: bytes) -> bool:
@@ -175,20 +175,20 @@ def retokenized(
     Raises: VocabularyError if no tokens can produce the text; ModelError.
     Source: Beurer-Kellner et al. 2024 (DOMINO), appendix B, Algorithm 3.
     """
-    left = text.encode() if isinstance(text, str) else text
+    rest = text.encode() if isinstance(text, str) else text
     session = model.session() if session is None else session
     context, vocabulary = context_of(model, prompt), model.vocabulary
-    found: list[TokenId] = []
-    while left:
-        guess = list(islice(_longest_tokens(vocabulary, left), _GUESSED))
-        rows = session.score([*context, *found, *guess[:-1]], len(guess))
+    token_ids: list[TokenId] = []
+    while rest:
+        guess = list(islice(_longest_tokens(vocabulary, rest), _GUESSED))
+        rows = session.score([*context, *token_ids, *guess[:-1]], len(guess))
         for row, guessed in zip(rows, guess, strict=True):
-            ids = sorted(_tokens_at(vocabulary, left))
-            found.append(int(ids[int(np.argmax(padded(row, len(vocabulary))[ids]))]))
-            left = left[len(vocabulary.tokens[found[-1]] or b"") :]
-            if found[-1] != guessed:
+            ids = sorted(_tokens_at(vocabulary, rest))
+            token_ids.append(int(ids[int(np.argmax(padded(row, len(vocabulary))[ids]))]))
+            rest = rest[len(vocabulary.tokens[token_ids[-1]] or b"") :]
+            if token_ids[-1] != guessed:
                 break
-    return found
+    return token_ids
 
 
 #: Tokens that one forward pass reads.
@@ -283,8 +283,8 @@ def first_improper(
     else:
         before = model.encode(prompt) if prompt else []
         whole = model.encode(prompt + text) if text else before
-    here = common_prefix([*before, *ids], whole)
-    if here >= len(before) + len(ids):
+    shared = common_prefix([*before, *ids], whole)
+    if shared >= len(before) + len(ids):
         return None
-    index = max(0, here - len(before))
-    return ImproperToken(index, tuple(whole[here : here + _MAX_LISTED]), here < len(before))
+    index = max(0, shared - len(before))
+    return ImproperToken(index, tuple(whole[shared : shared + _MAX_LISTED]), shared < len(before))

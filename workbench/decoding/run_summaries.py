@@ -73,8 +73,8 @@ class Summary:
     @property
     def proper(self) -> float | None:
         """The share of runs whose tokens are the tokenizer's; None if unknown."""
-        known = [m.proper for m in self.measures if m.proper is not None]
-        return sum(known) / len(known) if known else None
+        values = [m.proper for m in self.measures if m.proper is not None]
+        return sum(values) / len(values) if values else None
 
     @property
     def free(self) -> Surprisal:
@@ -133,25 +133,27 @@ def summaries(ended: Iterable[RunEnded]) -> list[Summary]:
     by_name: dict[str, list[RunEnded]] = {}
     for end in ended:
         by_name.setdefault(end.run.contender.name, []).append(end)
-    found = [
+    summaries = [
         Summary(ends[0].run.contender, tuple(end.measures for end in ends), None)
         for ends in by_name.values()
     ]
-    alone = next((one for one in found if one.contender.name == UNCONSTRAINED), None)
+    alone = next(
+        (summary for summary in summaries if summary.contender.name == UNCONSTRAINED), None
+    )
     if alone is None or not alone.steady or alone.timed_tokens < MIN_TIMED_TOKENS:
-        return found
-    return [replace(one, relative=_relative(one, alone)) for one in found]
+        return summaries
+    return [replace(summary, relative=_relative(summary, alone)) for summary in summaries]
 
 
-def _relative(one: Summary, alone: Summary) -> float | None:
+def _relative(summary: Summary, alone: Summary) -> float | None:
     """The speed of a contender divided by that of the model alone; None where it would be noise.
 
     A contender that saves no pass of the model cannot be faster than the model alone.
     """
-    if one.timed_tokens < MIN_TIMED_TOKENS:
+    if summary.timed_tokens < MIN_TIMED_TOKENS:
         return None
-    ratio = one.tokens_per_second / alone.tokens_per_second
-    saves_passes = one.passes_per_token <= 0.995  # shown as 1.00
+    ratio = summary.tokens_per_second / alone.tokens_per_second
+    saves_passes = summary.passes_per_token <= 0.995  # shown as 1.00
     return ratio if ratio <= 1 or saves_passes else None
 
 

@@ -29,31 +29,31 @@ def run_together(passes: Sequence[ForwardPass]) -> list[TimedLogits | ModelError
     Each result is that of ``Session.score`` with the milliseconds of its pass, or its error.
     """
     shared: dict[SharedPasses, list[int]] = {}
-    found: dict[int, TimedLogits | ModelError] = {}
-    for index, one in enumerate(passes):
-        model = shared_passes_of(one.session)
+    by_index: dict[int, TimedLogits | ModelError] = {}
+    for index, forward_pass in enumerate(passes):
+        model = shared_passes_of(forward_pass.session)
         if model is not None:
             shared.setdefault(model, []).append(index)
             continue
         started = time.perf_counter()
         try:
-            rows = one.session.score(one.token_ids, one.last)
-            found[index] = rows, milliseconds_since(started)
+            rows = forward_pass.session.score(forward_pass.token_ids, forward_pass.last)
+            by_index[index] = rows, milliseconds_since(started)
         except ModelError as error:
-            found[index] = error
+            by_index[index] = error
     for model, indices in shared.items():
         started = time.perf_counter()
         results = model.score([passes[index] for index in indices])
         ms = milliseconds_since(started)
         for index, result in zip(indices, results, strict=True):
-            found[index] = result if isinstance(result, ModelError) else (result, ms)
-    return [found[index] for index in range(len(passes))]
+            by_index[index] = result if isinstance(result, ModelError) else (result, ms)
+    return [by_index[index] for index in range(len(passes))]
 
 
 def shared_passes_of(session: Session) -> SharedPasses | None:
     """What runs a session's passes with those of other sessions; None if they are run alone."""
-    found: SharedPasses | None = getattr(session, "shared_passes", None)
-    return found
+    passes: SharedPasses | None = getattr(session, "shared_passes", None)
+    return passes
 
 
 @dataclass(slots=True, eq=False)
@@ -139,7 +139,7 @@ class PassQueue(Generic[_Request]):
                 if self._running is not None and self._running[0] is call:
                     self._waiting[:0] = self._running[1]
                     self._running = None
-                self._waiting = [one for one in self._waiting if one.call is not call]
+                self._waiting = [request for request in self._waiting if request.call is not call]
                 self._wake_next()
             raise
         finally:
@@ -161,7 +161,7 @@ class PassQueue(Generic[_Request]):
             return (), _MOST_PATIENCE
         taken = set(map(id, chosen))
         self._running = call, chosen
-        self._waiting = [one for one in self._waiting if id(one) not in taken]
+        self._waiting = [request for request in self._waiting if id(request) not in taken]
         return chosen, 0.0
 
     def _pass(self, chosen: Sequence[_Request]) -> None:
@@ -175,9 +175,9 @@ class PassQueue(Generic[_Request]):
             self._wake_next()
 
     def _completed(self, chosen: Sequence[_Request], now: float, seconds: float) -> None:
-        for one in chosen:
-            one.call.left -= 1
-        calls = {id(one.call): one.call for one in chosen if not one.call.left}
+        for request in chosen:
+            request.call.left -= 1
+        calls = {id(request.call): request.call for request in chosen if not request.call.left}
         self._expected = {call.thread for call in calls.values()}
         self._patience = min(max(seconds, _LEAST_PATIENCE), _MOST_PATIENCE)
         self._due = now + self._patience

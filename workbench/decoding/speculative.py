@@ -81,25 +81,25 @@ class CoupledSpeculation:
         """Tokens drawn from the draft model as the loop would draw them, and forced tokens."""
         end, first, proposed = loop.constraint.vocabulary.end, loop.index, 0
         room = loop.left - 1  # the target's pass yields the last token of the budget
-        found, state = forced_tokens(loop, loop.state, room)
-        while proposed < self.tokens and len(found) < room:
-            read = [*loop.context, *(each.token_id for each in found)]
+        drafts, state = forced_tokens(loop, loop.state, room)
+        while proposed < self.tokens and len(drafts) < room:
+            read = [*loop.context, *(each.token_id for each in drafts)]
             masked = loop.masked(state)
-            if (found and read[-1] == end) or not len(masked[0]):
+            if (drafts and read[-1] == end) or not len(masked[0]):
                 break
             try:
                 rows, _ = yield ForwardPass(session, read, 1)
             except ModelError:
                 break  # the context is too long for the draft model; the target continues alone
             scored = loop.distribution(masked, rows[0], 0.0)
-            token_id = scored.drawn(loop.sampling, first + len(found), read)
-            found.append(DraftToken(token_id, certain=False))
+            token_id = scored.drawn(loop.sampling, first + len(drafts), read)
+            drafts.append(DraftToken(token_id, certain=False))
             proposed += 1
             if token_id != end:
                 state = loop.constraint.advance(state, token_id)
-                forced, state = forced_tokens(loop, state, room - len(found))
-                found += forced
-        return found
+                forced, state = forced_tokens(loop, state, room - len(drafts))
+                drafts += forced
+        return drafts
 
 
 def can_draft(draft: Vocabulary, target: Vocabulary) -> bool:
@@ -111,8 +111,8 @@ def can_draft(draft: Vocabulary, target: Vocabulary) -> bool:
         return True
     ends = {*draft.ends, *target.ends}
     return len(draft) == len(target) and all(
-        one == other or i in ends
-        for i, (one, other) in enumerate(zip(draft.tokens, target.tokens, strict=True))
+        token == other or i in ends
+        for i, (token, other) in enumerate(zip(draft.tokens, target.tokens, strict=True))
     )
 
 
@@ -228,9 +228,9 @@ class DraftSpeculation:
     ) -> Generator[ForwardPass, TimedLogits, list[_Proposal]]:
         """Tokens drawn from the draft model, one pass of it per token."""
         end, state, read = loop.constraint.vocabulary.end, loop.state, list(loop.context)
-        found: list[_Proposal] = []
+        proposals: list[_Proposal] = []
         # the target's pass yields the last token of the budget
-        while len(found) < min(self.tokens, loop.left - 1):
+        while len(proposals) < min(self.tokens, loop.left - 1):
             masked = loop.masked(state)
             if not len(masked[0]):
                 break
@@ -244,22 +244,24 @@ class DraftSpeculation:
                 probabilities = scored.shares(loop.sampling, read)
             position = random.draw(probabilities)
             token_id = int(masked[0].ids[position])
-            found.append(_Proposal(token_id, position, masked, probabilities))
+            proposals.append(_Proposal(token_id, position, masked, probabilities))
             if token_id == end:
                 break
             state = loop.constraint.advance(state, token_id)
             read.append(token_id)
-        self.acceptance.proposed += len(found)
-        return found
+        self.acceptance.proposed += len(proposals)
+        return proposals
 
     def _counted(
         self, loop: DecodingLoop, state: State, read: Sequence[TokenId], masked: TimedMask
     ) -> Probabilities | None:
         """Probability 1 for the token that the counts propose; None if they propose none."""
-        found = None if self.counts is None else self.counts.propose(loop.constraint, state, read)
-        if found is None or found[1] < self.least or found[0] not in masked[0]:
+        proposal = (
+            None if self.counts is None else self.counts.propose(loop.constraint, state, read)
+        )
+        if proposal is None or proposal[1] < self.least or proposal[0] not in masked[0]:
             return None
-        return np.asarray(masked[0].ids == found[0], np.float64)
+        return np.asarray(masked[0].ids == proposal[0], np.float64)
 
     def _decided(
         self, loop: DecodingLoop, proposals: Sequence[_Proposal], random: RandomSource
@@ -350,9 +352,9 @@ class CountProposer:
         """Implements ``Proposer``."""
         where, end = machine_of(constraint).state_key(state), len(taken)
         for begin in range(max(0, end - self.memory), end + 1):
-            known = self.likeliest.get((where, tuple(taken[begin:end])))
-            if known is not None:
-                return known
+            likeliest = self.likeliest.get((where, tuple(taken[begin:end])))
+            if likeliest is not None:
+                return likeliest
         return None
 
 

@@ -143,8 +143,8 @@ _GROUP = 64
 
 def _highest(scores: Scores, count: int) -> np.floating[Any]:
     """The ``count``-th highest score."""
-    found: np.floating[Any] = np.partition(scores, len(scores) - count)[len(scores) - count]
-    return found
+    highest: np.floating[Any] = np.partition(scores, len(scores) - count)[len(scores) - count]
+    return highest
 
 
 def likeliest(scores: Scores, count: int) -> npt.NDArray[np.intp]:

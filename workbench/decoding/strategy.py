@@ -339,14 +339,14 @@ class Speculation:
 
 def forced_tokens(loop: DecodingLoop, state: State, room: int) -> tuple[list[DraftToken], State]:
     """The tokens from a state on while only one is allowed, at most ``room``; the state after."""
-    found: list[DraftToken] = []
-    while len(found) < room and len(mask := loop.masked(state)[0]) == 1:
+    drafts: list[DraftToken] = []
+    while len(drafts) < room and len(mask := loop.masked(state)[0]) == 1:
         token_id = int(mask.ids[0])
-        found.append(DraftToken(token_id, certain=True))
+        drafts.append(DraftToken(token_id, certain=True))
         if token_id == loop.constraint.vocabulary.end:
             break
         state = loop.constraint.advance(state, token_id)
-    return found, state
+    return drafts, state
 
 
 def _is_over(loop: DecodingLoop, draft: Sequence[DraftToken], state: State) -> bool:

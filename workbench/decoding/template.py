@@ -148,17 +148,17 @@ class Template:
         """
         data = text.encode("utf-8", "surrogatepass")  # surrogates match no hole
         ends = self._part_ends(data)
-        begin, found = 0, []
+        begin, values = 0, []
         for part, end_of in zip(self.parts, ends, strict=True):
             if begin not in end_of:
                 raise WorkbenchError("expected a text that fills the template")
             end = end_of[begin]
             if isinstance(part, Gen | Select) and part.name:
-                found.append((part.name, data[begin:end].decode()))
+                values.append((part.name, data[begin:end].decode()))
             begin = end
         if begin != len(data):
             raise WorkbenchError("expected a text that fills the template")
-        return found
+        return values
 
     def _part_ends(self, data: bytes) -> list[dict[int, int]]:
         """For each part and possible begin, the nearest end from which the other parts fit."""
@@ -166,12 +166,12 @@ class Template:
         begins: list[set[int]] = [{0}]
         for ends in readers:
             begins.append({end for begin in begins[-1] for end in ends(data, begin)})
-        good, found = {len(data)}, list[dict[int, int]]()
+        good, nearest_ends = {len(data)}, list[dict[int, int]]()
         for ends, positions in zip(reversed(readers), reversed(begins[:-1]), strict=True):
             nearest = ((begin, _first_in(good, ends(data, begin))) for begin in positions)
-            found.append({begin: end for begin, end in nearest if end is not None})
-            good = set(found[-1])
-        return found[::-1]
+            nearest_ends.append({begin: end for begin, end in nearest if end is not None})
+            good = set(nearest_ends[-1])
+        return nearest_ends[::-1]
 
 
 def _reader(part: Part) -> Callable[[bytes, int], Iterator[int]]:
@@ -198,8 +198,8 @@ def _literal_ends(texts: list[str], data: bytes, begin: int) -> Iterator[int]:
 
 
 def _stopped_ends(stop: bytes, data: bytes, begin: int) -> Iterator[int]:
-    found = data.find(stop, begin)
-    return iter(range(begin, len(data) + 1 if found < 0 else found + len(stop)))
+    index = data.find(stop, begin)
+    return iter(range(begin, len(data) + 1 if index < 0 else index + len(stop)))
 
 
 def _ends(dfa: Dfa, data: bytes, begin: int) -> Iterator[int]:

@@ -110,24 +110,24 @@ class TensorMachine:
         choice = self.choices[state.states, self.columns[token_ids][:, None]]
         moves = self.choice_moves[choice]
         fits = self._fitting(state).gather(2, self.pops[moves]) & (self.targets[moves] >= 0)
-        left = state.depths[:, :, None] - self.pop_counts[self.pops[moves]]
-        depths = left + self.push_counts[moves]
-        at = torch.arange(symbols, device=left.device)
-        index = at - left[..., None]  # in the pushed symbols
+        rest_depths = state.depths[:, :, None] - self.pop_counts[self.pops[moves]]
+        depths = rest_depths + self.push_counts[moves]
+        positions = torch.arange(symbols, device=rest_depths.device)
+        index = positions - rest_depths[..., None]  # in the pushed symbols
         pushed = self.pushed[moves].gather(3, index.clamp(0, self.pushed.shape[1] - 1))
         stacks = torch.where(index < 0, state.stacks[:, :, None, :], pushed)
-        stacks = torch.where(at < depths[..., None], stacks, 0)
-        found = self.targets[moves].flatten(1), stacks.flatten(1, 2), depths.flatten(1)
+        stacks = torch.where(positions < depths[..., None], stacks, 0)
+        configurations = self.targets[moves].flatten(1), stacks.flatten(1, 2), depths.flatten(1)
         valid = fits.flatten(1)
-        if bool((valid & (found[2] > symbols)).any()):
+        if bool((valid & (configurations[2] > symbols)).any()):
             raise LimitError(
                 f"a stack needs more than {symbols} symbols", "depth", "give a larger depth"
             )
-        kept = self._distinct(*found, valid)
+        kept = self._distinct(*configurations, valid)
         if bool((~valid.any(1) & ~ending).any()):
             wrong = token_ids[~valid.any(1) & ~ending].tolist()
             raise TokenNotAllowed(f"token {wrong[0]} is not allowed here")
-        new = self._placed(found, kept)
+        new = self._placed(configurations, kept)
         old = ending[:, None]
         return TensorState(
             torch.where(old, state.states, new[0]),
@@ -155,7 +155,7 @@ class TensorMachine:
         return valid & ~(equal & earlier & valid[:, None, :]).any(2)
 
     def _placed(
-        self, found: tuple[torch.Tensor, torch.Tensor, torch.Tensor], kept: torch.Tensor
+        self, configurations: tuple[torch.Tensor, torch.Tensor, torch.Tensor], kept: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The kept configurations, in the first of N places."""
         places = self.configurations
@@ -167,17 +167,17 @@ class TensorMachine:
             )
         missing = places - kept.shape[1]
         if missing > 0:
-            found = (
-                torch.nn.functional.pad(found[0], (0, missing)),
-                torch.nn.functional.pad(found[1], (0, 0, 0, missing)),
-                torch.nn.functional.pad(found[2], (0, missing)),
+            configurations = (
+                torch.nn.functional.pad(configurations[0], (0, missing)),
+                torch.nn.functional.pad(configurations[1], (0, 0, 0, missing)),
+                torch.nn.functional.pad(configurations[2], (0, missing)),
             )
             kept = torch.nn.functional.pad(kept, (0, missing))
         order = torch.argsort(kept.to(torch.int8), dim=1, descending=True, stable=True)[:, :places]
         used = kept.gather(1, order)
-        states = torch.where(used, found[0].gather(1, order), len(self.choices) - 1)
-        stacks = found[1].gather(1, order[..., None].expand(-1, -1, self.depth))
-        depths = torch.where(used, found[2].gather(1, order), 0)
+        states = torch.where(used, configurations[0].gather(1, order), len(self.choices) - 1)
+        stacks = configurations[1].gather(1, order[..., None].expand(-1, -1, self.depth))
+        depths = torch.where(used, configurations[2].gather(1, order), 0)
         return states, torch.where(used[..., None], stacks, 0), depths
 
 
@@ -267,8 +267,10 @@ def _arrays(
             np.int64,
         ),
         "push_counts": np.array([0, *(len(move.pushes) for move in every)], np.int64),
-        "pop_strings": np.array([_padded(one, most_pops, _ANY) for one in pop_strings], np.int64),
-        "pop_counts": np.array([len(one) for one in pop_strings], np.int64),
+        "pop_strings": np.array(
+            [_padded(string, most_pops, _ANY) for string in pop_strings], np.int64
+        ),
+        "pop_counts": np.array([len(string) for string in pop_strings], np.int64),
     }
 
 

@@ -95,12 +95,12 @@ class TransformersModel:
             return list(self._tokenizer.encode(chat, add_special_tokens=False).ids)
         # unpaired surrogates become "?"
         whole = (prompt + reply).encode("utf-8", "replace").decode()
-        found: list[TokenId] = list(self._tokenizer.encode(whole).ids)
-        if found and found[-1] == self.vocabulary.end:
-            found.pop()  # some tokenizers append the end token; a prompt must not have it
-        if not found and self._first is None:
+        token_ids: list[TokenId] = list(self._tokenizer.encode(whole).ids)
+        if token_ids and token_ids[-1] == self.vocabulary.end:
+            token_ids.pop()  # some tokenizers append the end token; a prompt must not have it
+        if not token_ids and self._first is None:
             raise ModelError("expected a prompt: this model has no start token")
-        return found or [self._first or 0]
+        return token_ids or [self._first or 0]
 
     def render(self, messages: Sequence[Message]) -> str:
         """The messages in the tokenizer's own chat template, up to the beginning of the reply.

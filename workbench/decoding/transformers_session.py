@@ -133,8 +133,8 @@ class TransformersSession:
 
     def logits(self, token_ids: Sequence[TokenId]) -> Logits:
         """The logits after the whole sequence (rows,), see ``score``."""
-        found: Logits = self.score(token_ids, 1)[0]
-        return found
+        logits: Logits = self.score(token_ids, 1)[0]
+        return logits
 
     def score(self, token_ids: Sequence[TokenId], last: int) -> Logits:
         """The logits after each of the ``last`` longest prefixes, in one forward pass.
@@ -142,10 +142,10 @@ class TransformersSession:
         Shape:  (last, rows) float32.
         Raises: ModelError past the model's context, or if it fails.
         """
-        found = self.shared_passes.score([ForwardPass(self, token_ids, last)])[0]
-        if isinstance(found, ModelError):
-            raise found
-        return found
+        result = self.shared_passes.score([ForwardPass(self, token_ids, last)])[0]
+        if isinstance(result, ModelError):
+            raise result
+        return result
 
 
 @dataclass(slots=True, eq=False)
@@ -263,16 +263,18 @@ class KeyValueCache:
         session, length = request.session, request.space
         if session.row is not None and length <= self._length:
             return True
-        live = [one for one in self.live() if one is not session]
+        live = [other for other in self.live() if other is not session]
         while len(live) >= self.most_rows(
-            max(length, self._promised, *(len(one.read) for one in live))
+            max(length, self._promised, *(len(other.read) for other in live))
         ):
             free = [
-                one for one in live if one not in kept and (not only_idle or _is_idle(one, session))
+                other
+                for other in live
+                if other not in kept and (not only_idle or _is_idle(other, session))
             ]
             if not free:
                 return False
-            oldest = min(free, key=lambda one: one.used)
+            oldest = min(free, key=lambda other: other.used)
             oldest.row = None
             live.remove(oldest)
         self._promised = max(length, self._promised)
@@ -305,15 +307,15 @@ class KeyValueCache:
 
         Another row than the session's if it has ``_MIN_COPIED`` tokens more, or all of a new text.
         """
-        own, most = request.session.row, len(request.wanted) - request.last
-        found = 0 if own is None else min(self.shared(own, request.wanted), most)
-        least = _MIN_COPIED if found else _least_taken(most)
-        if most - found >= least:
+        best_row, most = request.session.row, len(request.wanted) - request.last
+        count = 0 if best_row is None else min(self.shared(best_row, request.wanted), most)
+        least = _MIN_COPIED if count else _least_taken(most)
+        if most - count >= least:
             for row in self._rows:
                 shared = min(self.shared(row, request.wanted), most)
-                if shared - found >= least:
-                    own, found = row, shared
-        return own, found
+                if shared - count >= least:
+                    best_row, count = row, shared
+        return best_row, count
 
     def forget(self, row: _Row) -> None:
         """Forget a row's text; zeros, because a masked NaN would count in later passes."""
@@ -323,7 +325,7 @@ class KeyValueCache:
 
     def live(self) -> list[TransformersSession]:
         """The sessions that have a row."""
-        return [one for row in self._rows if (one := row.session) is not None]
+        return [session for row in self._rows if (session := row.session) is not None]
 
     def most_rows(self, length: int) -> int:
         """The most rows of this length; one fits always, or its pass fails.
@@ -394,10 +396,10 @@ class KeyValueCache:
         Rows without a session are copied too if there is space, the last used ones first.
         """
         live = self.live()
-        length = max(length, *(len(one.read) for one in live))
+        length = max(length, *(len(session.read) for session in live))
         size = min(1 << (len(live) - 1).bit_length(), self.most_rows(length))
         self._size, self._length = max(size, len(live)), _rounded(length)
-        used = [_row(one) for one in live]
+        used = [_row(session) for session in live]
         free = [row for row in self._rows if row not in used]
         rows = [*used, *sorted(free, key=lambda row: -row.used)][: self._size]
         for row in rows:
@@ -426,8 +428,8 @@ class KeyValueCache:
             key=lambda first: sum(first <= row < first + count for row in rows),
         )
         free = iter(sorted(set(range(begin, begin + count)) - set(rows)))
-        for one in sessions:
-            row = _row(one)
+        for session in sessions:
+            row = _row(session)
             if begin <= row.index < begin + count:
                 continue
             other = self._rows[next(free)]
@@ -439,8 +441,8 @@ class KeyValueCache:
 
     def clear(self) -> None:
         """Forget all texts and release the memory."""
-        for one in self.live():
-            one.row = None
+        for session in self.live():
+            session.row = None
         self.layers.layers.clear()
         self._rows.clear()
         self._size = self._length = self._promised = 0
@@ -461,16 +463,16 @@ def _rounded(length: int) -> int:
     return max(_MIN_LENGTH, 1 << (length - 1).bit_length())
 
 
-def _is_idle(one: TransformersSession, asking: TransformersSession) -> bool:
+def _is_idle(session: TransformersSession, asking: TransformersSession) -> bool:
     """Whether a session's row may be given to another one that asks."""
-    return one.thread == asking.thread or time.monotonic() - one.used > _IDLE_SECONDS
+    return session.thread == asking.thread or time.monotonic() - session.used > _IDLE_SECONDS
 
 
-def _shares(request: _Request, known: int, other: _Request) -> bool:
+def _shares(request: _Request, cached: int, other: _Request) -> bool:
     """Whether a request can take more of its text from another one's row after that one's pass."""
     return (
-        len(request.wanted) - known > _MIN_COPIED
-        and common_prefix(request.wanted, other.wanted) - known >= _MIN_COPIED
+        len(request.wanted) - cached > _MIN_COPIED
+        and common_prefix(request.wanted, other.wanted) - cached >= _MIN_COPIED
     )
 
 
@@ -529,33 +531,33 @@ class TransformersPasses:
                the model.
         """
         call = Call()
-        requests = [self._request(call, one) for one in passes]
-        asked = [one for one in requests if one.rows is None and one.error is None]
+        requests = [self._request(call, each) for each in passes]
+        asked = [request for request in requests if request.rows is None and request.error is None]
         if asked:
             call.left = len(asked)
-            for one in asked:
-                one.session.scored = None
-                one.session.thread, one.session.used = call.thread, time.monotonic()
+            for request in asked:
+                request.session.scored = None
+                request.session.thread, request.session.used = call.thread, time.monotonic()
             self._queue.answer(call, asked)
-            for one in asked:
-                if one.rows is not None:
-                    one.session.scored = one.wanted, one.rows
-                    one.rows.flags.writeable = False  # the session returns them again
-        return [model_failed(one.error) if one.rows is None else one.rows for one in requests]
+            for request in asked:
+                if request.rows is not None:
+                    request.session.scored = request.wanted, request.rows
+                    request.rows.flags.writeable = False  # the session returns them again
+        return [model_failed(each.error) if each.rows is None else each.rows for each in requests]
 
-    def _request(self, call: Call, one: ForwardPass) -> _Request:
+    def _request(self, call: Call, forward: ForwardPass) -> _Request:
         """A request; answered already if it is wrong, or the session's last pass was the same."""
-        session, wanted = one.session, list(one.token_ids)
+        session, wanted = forward.session, list(forward.token_ids)
         assert isinstance(session, TransformersSession)
-        request = _Request(call, session, wanted, one.last)
+        request = _Request(call, session, wanted, forward.last)
         try:
-            check_pass(wanted, one.last, self.rows, self.context_length)
+            check_pass(wanted, forward.last, self.rows, self.context_length)
         except ModelError as error:
             request.error = error
         else:
             if session.scored is not None and session.scored[0] == wanted:
                 rows = session.scored[1]
-                request.rows = rows[-one.last :] if len(rows) >= one.last else None
+                request.rows = rows[-forward.last :] if len(rows) >= forward.last else None
         return request
 
     def most_rows(self, tokens: int) -> int:
@@ -566,23 +568,23 @@ class TransformersPasses:
     def _chosen(self, waiting: Sequence[_Request]) -> list[_Request]:
         """The requests of the next pass: the oldest for which there is space, and similar ones."""
         chosen: list[_Request] = []
-        sessions = {one.session for one in waiting}
+        sessions = {each.session for each in waiting}
         news: list[int] = []
         for request in waiting:
-            length, one = len(request.wanted), request.session
+            length, session = len(request.wanted), request.session
             if chosen and length > self._longest_shared:
                 continue
-            _, known = self._cache.source(request)
-            if chosen and not self._can_share([*news, length - known]):
+            _, cached = self._cache.source(request)
+            if chosen and not self._can_share([*news, length - cached]):
                 continue
-            if any(one is other.session or _shares(request, known, other) for other in chosen):
+            if any(session is other.session or _shares(request, cached, other) for other in chosen):
                 continue
             if not self._croppable or self._cache.admit(request, sessions):
                 chosen.append(request)
-                news.append(length - known)
+                news.append(length - cached)
                 if length > self._longest_shared or len(chosen) == MAX_ROWS or self._cache.is_new:
                     break
-        if not chosen and all(one in sessions for one in self._cache.live()):
+        if not chosen and all(session in sessions for session in self._cache.live()):
             # all rows belong to sessions that wait, and none has space: the oldest request gets it
             first = waiting[0]
             if self._cache.admit(first, [first.session], only_idle=False):
@@ -620,7 +622,7 @@ class TransformersPasses:
             if request.session.row is None:  # the memory was cleared after it was admitted
                 self._cache.admit(request, sessions, only_idle=False)
         self._cache.prepare(chosen)
-        if len(chosen) > 1 and not self._can_share([len(one.new) for one in chosen]):
+        if len(chosen) > 1 and not self._can_share([len(request.new) for request in chosen]):
             # a row to be copied was dropped or replaced
             for request in chosen:
                 self._forward([request])
@@ -638,9 +640,9 @@ class TransformersPasses:
                 row.read, row.used = request.wanted, time.monotonic()
 
     def _alone(self, request: _Request) -> None:
-        span, known = self._cache.span, len(request.session.read)
-        span.known, span.length, span.written = known, len(request.wanted), None
-        new = request.wanted[known:]
+        span, cached = self._cache.span, len(request.session.read)
+        span.known, span.length, span.written = cached, len(request.wanted), None
+        new = request.wanted[cached:]
         request.rows = self._logits([new], request.last)[0]
 
     def _together(self, chosen: Sequence[_Request]) -> None:
@@ -650,12 +652,12 @@ class TransformersPasses:
         and mask have other shapes. From then on its rows are padded.
         """
         span, news = self._cache.span, [request.new for request in chosen]
-        known = [len(request.session.read) for request in chosen]
-        span.known, span.length = max(known), max(len(request.wanted) for request in chosen)
+        lengths = [len(request.session.read) for request in chosen]
+        span.known, span.length = max(lengths), max(len(request.wanted) for request in chosen)
         width = max(map(len, news))
         joined = self._takes_ranges and min(map(len, news)) < width
         read = news if joined else [new + [0] * (width - len(new)) for new in news]
-        ranges = Ranges.of(known, list(map(len, read)), span.length, self._module)
+        ranges = Ranges.of(lengths, list(map(len, read)), span.length, self._module)
         span.written = self._cache.places(ranges.rows, ranges.positions)
         if not joined:
             self._padded(chosen, read, ranges)
@@ -681,7 +683,7 @@ class TransformersPasses:
         options = {"attention_mask": ranges.mask, "position_ids": ranges.positions[None]}
         with attention_in(ranges):
             logits = self._logits([list(chain(*read))], kept.to(self._module.device), **options)
-        for end, request in zip(accumulate(one.last for one in chosen), chosen, strict=True):
+        for end, request in zip(accumulate(each.last for each in chosen), chosen, strict=True):
             request.rows = logits[0, end - request.last : end].copy()
 
     def _logits(self, ids: _Ids, kept: int | torch.Tensor, **options: object) -> Logits:
@@ -694,5 +696,5 @@ class TransformersPasses:
         logits = out.logits
         if isinstance(kept, int) or logits.shape[1] != len(kept):  # it may have all positions
             logits = logits[:, slice(-kept, None) if isinstance(kept, int) else kept]
-        found: Logits = logits.float().cpu().numpy()
-        return found
+        rows: Logits = logits.float().cpu().numpy()
+        return rows
