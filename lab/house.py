@@ -103,7 +103,7 @@ def figures() -> list[Figure]:
         Figure(f"JavaScript functions of over {_MAX_JS_FUNCTION} lines", len(long), 49),
         Figure("lines of the longest JavaScript function", max(long, default=0), 611),
         Figure("unclear phrases in 1,000 lines of prose", round(1000 * hits / lines, 1), 3),
-        Figure("assignments of vague names", sum(map(len, _vague_names(files).values())), 2_830),
+        Figure("assignments of vague names", sum(map(len, _vague_names(files).values())), 300),
         Figure("packages of a run on the page", max(len(trace.packages) for trace in run), 8),
         Figure("climbs of a run on the page", max(len(trace.climbs) for trace in run), 1),
         Figure("packages of 'why'", max(len(trace.packages) for trace in explanation), 8),
