@@ -18,6 +18,7 @@ from workbench.automata.determinize import fill_slots, find_closures, hashes_of,
 from workbench.automata.graphs import reachable
 from workbench.automata.nfa import Bits, Flags, Ints, Nfa, classes_of, coaccessible
 from workbench.base.dfa import DEAD, State
+from workbench.base.kernel_status import Status
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.base.locks import WorkLock
@@ -25,9 +26,6 @@ from workbench.base.visible_text import count_of
 
 #: A step not computed yet.
 UNKNOWN = -2
-
-#: The status of a kernel that needs room for another set.
-FULL_SETS = _FULL_SETS = -10
 
 #: Closures of all states are precomputed up to this many Nfa states; they need Q² bits.
 _MAX_CLOSURE_STATES = 2_048
@@ -180,7 +178,7 @@ class LazyDfa:
         """The state after a byte class, or ``DEAD``; computes the row of ``state``."""
         check_time_budget()
         with self._growing:
-            while fill_row(self.subsets, self.table.reshape(-1), state) == FULL_SETS:
+            while fill_row(self.subsets, self.table.reshape(-1), state) == Status.FULL_SETS:
                 self.grow()
             return int(self.table[state, byte_class])
 
@@ -248,11 +246,11 @@ def _closures(
 
 @njit(_nrt=False)
 def fill_row(subsets: Subsets, table: Ints, state: int) -> int:
-    """Compute the targets of a set for all byte classes; return 0, or ``FULL_SETS``."""
+    """Compute the targets of a set for all byte classes; return 0, or ``Status.FULL_SETS``."""
     reached, members = subsets.reached, subsets.sets[state]
     columns, words = reached.shape
     if subsets.made[0] + columns > len(subsets.sets):
-        return _FULL_SETS
+        return Status.FULL_SETS
     reached[:, :] = 0
     for word in range(words):
         bits, member = members[word], 64 * word - 1

@@ -31,13 +31,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from enum import IntEnum
 from functools import cache
 from pathlib import Path
 from time import monotonic, perf_counter
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -496,7 +498,19 @@ def _scope(names: dict[str, Any], form: Form) -> dict[str, Any]:
                 import numba
 
                 scope[name] = numba.int64
+            elif _is_enum(value) and form == "compiled":
+                scope[name] = _numbers_of(value)
     return scope
+
+
+def _is_enum(value: object) -> TypeGuard[type[IntEnum]]:
+    return isinstance(value, type) and issubclass(value, IntEnum)
+
+
+def _numbers_of(kind: type[IntEnum]) -> tuple[int, ...]:
+    """The members of an enum as a named tuple of integers: numba's own enums unify with none."""
+    numbers = namedtuple(kind.__name__, kind.__members__)  # type: ignore[misc]
+    return cast("tuple[int, ...]", numbers(*map(int, kind)))
 
 
 def _reached(kernel: Kernel, kernels: dict[Kernel, None]) -> dict[Kernel, None]:
@@ -527,6 +541,8 @@ def _constant(name: str, value: object) -> object:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, tuple):
         return _qualified(type(value)), [_constant(name, item) for item in value]
+    if _is_enum(value):
+        return _qualified(value), [(member.name, int(member)) for member in value]
     if isinstance(value, type):
         return _qualified(value), getattr(value, "_field_defaults", None)
     if value is np or value is math or value is int64:

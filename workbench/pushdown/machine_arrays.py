@@ -13,6 +13,7 @@ The stacks form a tree; a stack node is its top symbol and the node of the stack
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -20,20 +21,29 @@ import numpy.typing as npt
 
 from workbench.automata.lazy_dfa import Subsets
 from workbench.base.dfa import DEAD
+from workbench.base.kernel_status import Status
 from workbench.pushdown.network import Network
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.uint8]
 
-#: The entries of ``Room.used``: how much of each array is filled, how many steps may be computed
-#: before the clock is checked, and the maximum depth of a stack.
-NODES, OPENINGS, PUSHES, OPENED, SITUATIONS, CONFIGURATIONS, STEPS_LEFT, DEEPEST = range(8)
 
-#: The status codes of kernels, instead of a number: which array is full, …
-FULL_NODES, FULL_OPENINGS, FULL_SITUATIONS, FULL_CONFIGURATIONS, FULL_FOUND = range(-15, -10)
-#: … the clock must be checked, or a stack is too deep.
-PAUSED, TOO_DEEP = -9, -8
+class Used(IntEnum):
+    """The entries of ``Room.used``."""
+
+    #: How much of each array is filled.
+    NODES = 0
+    OPENINGS = 1
+    PUSHES = 2
+    OPENED = 3
+    SITUATIONS = 4
+    CONFIGURATIONS = 5
+    #: How many steps may be computed before the clock is checked.
+    STEPS_LEFT = 6
+    #: The maximum depth of a stack.
+    DEEPEST = 7
+
 
 #: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
 PARENT, SYMBOL, DEPTH = range(3)
@@ -59,12 +69,12 @@ _INITIAL_CAPACITY = 256
 #: A full array grows by this factor, a power of two; one of more bytes than ``LARGE`` by 2.
 GROWTH, LARGE = 4, 1 << 22
 #: The arrays that are enlarged together, the largest one first, by the status of a kernel.
-GROWING = {
-    FULL_NODES: ("returns", "nodes", "node_slots"),
-    FULL_OPENINGS: ("openings", "pushes"),
-    FULL_SITUATIONS: ("table", "about", "floors", "slots"),
-    FULL_CONFIGURATIONS: ("configurations",),
-    FULL_FOUND: ("found",),
+GROWING: dict[int, tuple[str, ...]] = {
+    Status.FULL_NODES: ("returns", "nodes", "node_slots"),
+    Status.FULL_OPENINGS: ("openings", "pushes"),
+    Status.FULL_SITUATIONS: ("table", "about", "floors", "slots"),
+    Status.FULL_CONFIGURATIONS: ("configurations",),
+    Status.FULL_FOUND: ("found",),
 }
 
 

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD, State
 from workbench.base.errors import LimitError, WorkbenchError
+from workbench.base.kernel_status import Status
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.pushdown import machine_arrays
 from workbench.pushdown import stepping as rooms
@@ -87,7 +88,7 @@ class Runner:
 
     def __len__(self) -> int:
         """The number of situations computed until now."""
-        return int(self.room.used[machine_arrays.SITUATIONS])
+        return int(self.room.used[machine_arrays.Used.SITUATIONS])
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
@@ -149,13 +150,13 @@ class Runner:
         Raises: LimitError
         """
         limits, room = self.limits, self.room
-        if status == machine_arrays.TOO_DEEP:
+        if status == Status.TOO_DEEP:
             limits.check("stack_depth", limits.stack_depth + 1, "the text nests too deeply")
         clock.check()
-        if status == machine_arrays.PAUSED:
-            room.used[machine_arrays.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
+        if status == Status.PAUSED:
+            room.used[machine_arrays.Used.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
             return
-        if status == machine_arrays.FULL_FOUND and len(room.found) >= limits.configurations:
+        if status == Status.FULL_FOUND and len(room.found) >= limits.configurations:
             limits.check(
                 "configurations",
                 limits.configurations + 1,

@@ -28,23 +28,17 @@ import numpy.typing as npt
 from workbench.automata.determinize import fill_slots
 from workbench.automata.lazy_dfa import UNKNOWN
 from workbench.base.dfa import DEAD
+from workbench.base.kernel_status import Status
 from workbench.base.kernels import inner, int64, njit, of_arrays, wrapping
 from workbench.pushdown.machine_arrays import (
     ACCEPTED,
     ACCEPTS,
     BEFORE,
     BEGIN,
-    CONFIGURATIONS,
-    DEEPEST,
     DEPTH,
     END,
     FLOOR,
     FROM,
-    FULL_CONFIGURATIONS,
-    FULL_FOUND,
-    FULL_NODES,
-    FULL_OPENINGS,
-    FULL_SITUATIONS,
     GROUPS,
     GROWING,
     GROWTH,
@@ -52,23 +46,16 @@ from workbench.pushdown.machine_arrays import (
     LARGE,
     LOWEST,
     MAX_HASH,
-    NODES,
-    OPENED,
-    OPENINGS,
     PARENT,
-    PAUSED,
-    PUSHES,
     READ,
     RETURN_READS,
-    SITUATIONS,
-    STEPS_LEFT,
     SYMBOL,
     TO,
-    TOO_DEEP,
     Ints,
     Longs,
     Room,
     Rules,
+    Used,
 )
 from workbench.pushdown.network import FINAL, GOES_ON, STAR
 
@@ -86,7 +73,7 @@ def mixed(marks: int, number: int) -> int:
 
 @inner
 def push(room: Room, node: int, symbol: int) -> int:
-    """The stack with one more symbol, or ``FULL_NODES`` or ``TOO_DEEP``."""
+    """The stack with one more symbol, or ``Status.FULL_NODES`` or ``TOO_DEEP``."""
     nodes, slots = room.nodes, room.node_slots
     slot = mixed(node + 1, symbol) & (len(slots) - 1)
     while slots[slot] >= 0:
@@ -94,15 +81,15 @@ def push(room: Room, node: int, symbol: int) -> int:
         if nodes[candidate, PARENT] == node and nodes[candidate, SYMBOL] == symbol:
             return int(candidate)
         slot = (slot + 1) & (len(slots) - 1)
-    new, depth = int(room.used[NODES]), nodes[node, DEPTH] + 1
+    new, depth = int(room.used[Used.NODES]), nodes[node, DEPTH] + 1
     if new == len(nodes):
-        return FULL_NODES
-    if depth > room.used[DEEPEST]:
-        return TOO_DEEP
+        return Status.FULL_NODES
+    if depth > room.used[Used.DEEPEST]:
+        return Status.TOO_DEEP
     nodes[new, PARENT], nodes[new, SYMBOL], nodes[new, DEPTH] = node, symbol, depth
     room.returns[new, ACCEPTED] = -1
     slots[slot] = new
-    room.used[NODES] += 1
+    room.used[Used.NODES] += 1
     return new
 
 
@@ -115,7 +102,7 @@ def insert(candidates: Longs, count: int, configuration: int) -> int:
     if index > 0 and candidates[index - 1] == configuration:
         return count
     if count == len(candidates):
-        return FULL_FOUND
+        return Status.FULL_FOUND
     for k in range(count, index, -1):
         candidates[k] = candidates[k - 1]
     candidates[index] = configuration
@@ -143,11 +130,11 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
             room.floors[situation] = min(int(room.floors[situation]), floor)
             return int(situation)
         slot = (slot + 1) & (len(slots) - 1)
-    new, begin = int64(room.used[SITUATIONS]), int64(room.used[CONFIGURATIONS])
+    new, begin = int64(room.used[Used.SITUATIONS]), int64(room.used[Used.CONFIGURATIONS])
     if new == len(about):
-        return FULL_SITUATIONS
+        return Status.FULL_SITUATIONS
     if begin + count > len(configurations):
-        return FULL_CONFIGURATIONS
+        return Status.FULL_CONFIGURATIONS
     accepts, lowest = _read_returns(rules, room, count)
     if accepts < 0:
         return accepts
@@ -161,8 +148,8 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
     about[new, LOWEST], about[new, HASH] = lowest, key
     room.floors[new] = min(floor, lowest)
     slots[slot] = new
-    room.used[SITUATIONS] += 1
-    room.used[CONFIGURATIONS] += count
+    room.used[Used.SITUATIONS] += 1
+    room.used[Used.CONFIGURATIONS] += count
     return new
 
 
@@ -266,22 +253,22 @@ def grown(room: Room, full: int) -> Room:
     """The buffers with the full array (a status of a kernel) four times as long; twice if large."""
     factor = _factor(room, full)
     longer = {name: _longer(getattr(room, name), factor) for name in _growing(room, full)}
-    if full == FULL_NODES:
-        count = int(room.used[NODES])
+    if full == Status.FULL_NODES:
+        count = int(room.used[Used.NODES])
         slots = longer["node_slots"]
         slots[:] = -1
         fill_slots(_hashes_of_nodes(room.nodes[1:count]), slots)
         slots += slots >= 0  # node 0, the empty stack, is not looked up
-    elif full == FULL_SITUATIONS:
+    elif full == Status.FULL_SITUATIONS:
         slots = longer["slots"]
         slots[:] = -1
-        fill_slots(room.about[: room.used[SITUATIONS], HASH].astype(np.int64), slots)
+        fill_slots(room.about[: room.used[Used.SITUATIONS], HASH].astype(np.int64), slots)
     return room._replace(**longer)
 
 
 def _growing(room: Room, full: int) -> tuple[str, ...]:
     """The arrays that are enlarged, as in ``GROWING``."""
-    if full == FULL_OPENINGS and room.used[OPENED] == len(room.groups):
+    if full == Status.FULL_OPENINGS and room.used[Used.OPENED] == len(room.groups):
         return "groups", "reads"
     return GROWING[full]
 
@@ -312,9 +299,9 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
 
     The result is stored for all byte classes that have the same targets in every configuration.
     """
-    if room.used[STEPS_LEFT] <= 0:
-        return PAUSED
-    room.used[STEPS_LEFT] -= 1
+    if room.used[Used.STEPS_LEFT] <= 0:
+        return Status.PAUSED
+    room.used[Used.STEPS_LEFT] -= 1
     alike, classes = room.alike[1], room.groups.shape[1]
     alike[:] = -1
     word, bit = byte_class >> 6, byte_class & 63
@@ -339,7 +326,7 @@ def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
             state, node, _ = returned(rules, room, state, node)
     result = DEAD
     if count > 0:
-        old_count = room.used[SITUATIONS]
+        old_count = room.used[Used.SITUATIONS]
         result = number(rules, room, count, floor)
         if result < 0:
             return result
@@ -362,7 +349,7 @@ def _move(
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
     # a step may take as long as thousands of others: what counts is what it tries
-    room.used[STEPS_LEFT] -= room.opened[state, END] - room.opened[state, BEGIN]
+    room.used[Used.STEPS_LEFT] -= room.opened[state, END] - room.opened[state, BEGIN]
     for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
         target = int64(rules.table[room.openings[opening, 0] * width + column])
         if target < 0:
@@ -426,7 +413,7 @@ def returned(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int,
 def find_configurations(rules: Rules, room: Room, situation: int, configurations: Longs) -> int:
     """Write all configurations of a situation to ``configurations``, also those after returns.
 
-    Returns their number, or ``FULL_FOUND``.
+    Returns their number, or ``Status.FULL_FOUND``.
     """
     count = int64(0)
     for k in range(room.about[situation, FROM], room.about[situation, TO]):
@@ -451,9 +438,13 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
     if room.opened[state, GROUPS] >= 0:
         return int(room.opened[state, GROUPS])
     openings, pushes = room.openings, room.pushes
-    begin, pushed, row = int(room.used[OPENINGS]), int(room.used[PUSHES]), int(room.used[OPENED])
+    begin, pushed, row = (
+        int(room.used[Used.OPENINGS]),
+        int(room.used[Used.PUSHES]),
+        int(room.used[Used.OPENED]),
+    )
     if begin == len(openings) or row == len(room.groups):
-        return FULL_OPENINGS
+        return Status.FULL_OPENINGS
     openings[begin, 0], openings[begin, 1], openings[begin, 2] = state, pushed, pushed
     index, end = begin, begin + 1
     while index < end:
@@ -461,7 +452,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
         for k in range(rules.calls_from[inner], rules.calls_from[inner + 1]):
             low, high = openings[index, 1], openings[index, 2]
             if end == len(openings) or pushed + high - low + 1 > len(pushes):
-                return FULL_OPENINGS
+                return Status.FULL_OPENINGS
             openings[end, 0], openings[end, 1] = rules.calls[k, 0], pushed
             for j in range(low, high):
                 pushes[pushed] = pushes[j]
@@ -473,7 +464,7 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
             end += 1
         index += 1
     _group(rules, room, begin, end, row)
-    room.used[OPENINGS], room.used[PUSHES], room.used[OPENED] = end, pushed, row + 1
+    room.used[Used.OPENINGS], room.used[Used.PUSHES], room.used[Used.OPENED] = end, pushed, row + 1
     room.opened[state, BEGIN], room.opened[state, END] = begin, end
     room.opened[state, GROUPS] = row
     return row

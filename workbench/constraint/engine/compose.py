@@ -23,29 +23,21 @@ from workbench.base.limits import LIMITS, Limits
 from workbench.constraint.engine.compose_edges import EdgeRows
 from workbench.constraint.engine.compose_kernel import (
     COUNT,
-    DONE,
     EDGE,
     EDGE_END,
-    EDGES,
     LOOP,
     MAP,
     MAP_END,
-    MAPS,
     MIN_SHARED_NODES,
-    NEEDS_STEP,
-    NODE,
-    PAUSED,
     RANGE_COLUMNS,
-    RANGES,
     RECENT_ROWS,
     ROW_COLUMNS,
-    SPENT,
-    START,
-    SUBTREE,
     LoopArrays,
     RowArrays,
     RowBuffers,
     Steps,
+    WriteStatus,
+    Writing,
     nodes_of,
     write_rows,
 )
@@ -178,8 +170,8 @@ class RowWriter:
         self._nodes = nodes_of(trie)
         self._limits = limits
         self._clock = limits.clock()
-        cursor = np.zeros(SPENT + 1, np.int64)
-        cursor[SUBTREE] = cursor[NODE] = -1
+        cursor = np.zeros(Writing.SPENT + 1, np.int64)
+        cursor[Writing.SUBTREE] = cursor[Writing.NODE] = -1
         rows = np.zeros((states, ROW_COLUMNS), np.int32)
         rows[:, LOOP] = -1
         # the kernel needs room for one row of any size; untouched memory costs nothing
@@ -201,22 +193,24 @@ class RowWriter:
         Raises: LimitError past ``limits.token_edges`` stored edges or ``limits.seconds``.
         """
         cursor = self._buffers.cursor
-        while (status := write_rows(steps, self._nodes, loops, starts, self._buffers)) != DONE:
+        while (
+            status := write_rows(steps, self._nodes, loops, starts, self._buffers)
+        ) != WriteStatus.DONE:
             self._clock.check()
-            if status == NEEDS_STEP:
+            if status == WriteStatus.NEEDS_STEP:
                 return False
-            if status == PAUSED:
-                cursor[SPENT] = 0
-                self._check(int(cursor[EDGES]))
+            if status == WriteStatus.PAUSED:
+                cursor[Writing.SPENT] = 0
+                self._check(int(cursor[Writing.EDGES]))
             else:
                 self._enlarge()
-        cursor[START] = 0
-        self._check(int(cursor[EDGES]))
+        cursor[Writing.START] = 0
+        self._check(int(cursor[Writing.EDGES]))
         return True
 
     def missing(self, steps: Steps) -> tuple[State, int]:
         """The state and the byte class of the ``UNKNOWN`` step that interrupted ``write``."""
-        node = int(self._buffers.cursor[NODE])
+        node = int(self._buffers.cursor[Writing.NODE])
         state = int(self._buffers.path[self._trie.depth[node]]) // steps.width
         return state, int(steps.classes[self._trie.byte[node]])
 
@@ -234,12 +228,12 @@ class RowWriter:
         buffers, cursor = self._buffers, self._buffers.cursor
         arrays = RowArrays(
             rows=buffers.rows,
-            maps=buffers.maps[: cursor[MAPS]],
-            edges=buffers.edges[: cursor[EDGES]],
-            ranges=buffers.ranges[: cursor[RANGES]],
+            maps=buffers.maps[: cursor[Writing.MAPS]],
+            edges=buffers.edges[: cursor[Writing.EDGES]],
+            ranges=buffers.ranges[: cursor[Writing.RANGES]],
             loop_members=loops.loop_members,
         )
-        return EdgeRows(self._trie, arrays, buffers.token_counts[: cursor[MAPS]])
+        return EdgeRows(self._trie, arrays, buffers.token_counts[: cursor[Writing.MAPS]])
 
     def grow(self, states: int) -> None:
         """Enlarge the buffers for a machine that has grown to ``states`` states."""
@@ -259,11 +253,15 @@ class RowWriter:
     def _enlarge(self) -> None:
         buffers, cursor = self._buffers, self._buffers.cursor
         self._buffers = buffers._replace(
-            maps=_longer(buffers.maps, int(cursor[MAPS]), len(buffers.local)),
-            token_counts=_longer(buffers.token_counts, int(cursor[MAPS]), len(buffers.local)),
-            edges=_longer(buffers.edges, int(cursor[EDGES]), len(self._trie)),
+            maps=_longer(buffers.maps, int(cursor[Writing.MAPS]), len(buffers.local)),
+            token_counts=_longer(
+                buffers.token_counts, int(cursor[Writing.MAPS]), len(buffers.local)
+            ),
+            edges=_longer(buffers.edges, int(cursor[Writing.EDGES]), len(self._trie)),
             ranges=_longer(
-                buffers.ranges, int(cursor[RANGES]), len(self._trie) // MIN_SHARED_NODES + 1
+                buffers.ranges,
+                int(cursor[Writing.RANGES]),
+                len(self._trie) // MIN_SHARED_NODES + 1,
             ),
         )
 

@@ -16,7 +16,7 @@ states that its walk visited. Three compressions keep the rows small:
 ``write_rows`` is resumable: ``RowBuffers.cursor`` holds its state between calls::
 
     begin row ──► NEEDS_ROOM   (buffers may be too small for a row: enlarge them, resume)
-        │    ──► PAUSED        (check the limits, set cursor[SPENT] to 0, resume)
+        │    ──► PAUSED        (check the limits, set Writing.SPENT to 0, resume)
         │    ──► row renamed: next row
         ▼
     walk subtrees ──► NEEDS_STEP   (the step of ``RowWriter.missing`` is UNKNOWN: add it, resume)
@@ -33,6 +33,7 @@ counting tokens during the walk, half as much again; kernels that count referenc
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -73,21 +74,36 @@ ROW_COLUMNS = 8
 #: that row's edges at these nodes.
 OWNER, FROM, TO, OWNER_EDGE, OWNER_EDGE_END = range(5)
 RANGE_COLUMNS = 5
-#: Indexes into ``RowBuffers.cursor``:
-#:
-#: ================ =========================================================================
-#: START            the index of the current state in ``starts``
-#: SUBTREE          the index of the current subtree of its walk, −1: row not begun
-#: NODE             the next node of that subtree, −1: subtree not begun
-#: EDGES            the number of edges written
-#: MAPS             the number of map entries written
-#: RANGES           the number of shared ranges written
-#: SPENT            the work since the limits were checked, in edges
-#: ================ =========================================================================
-START, SUBTREE, NODE, EDGES, MAPS, RANGES, SPENT = range(7)
-#: The statuses of ``write_rows``: all rows are written; a step of the machine must be computed; the
-#: next row may need larger buffers; the limits must be checked.
-DONE, NEEDS_STEP, NEEDS_ROOM, PAUSED = range(4)
+
+
+class Writing(IntEnum):
+    """The entries of ``RowBuffers.cursor``."""
+
+    #: The index of the current state in ``starts``.
+    START = 0
+    #: The index of the current subtree of its walk, −1: row not begun.
+    SUBTREE = 1
+    #: The next node of that subtree, −1: subtree not begun.
+    NODE = 2
+    #: The numbers of edges, of map entries, and of shared ranges written.
+    EDGES = 3
+    MAPS = 4
+    RANGES = 5
+    #: The work since the limits were checked, in edges.
+    SPENT = 6
+
+
+class WriteStatus(IntEnum):
+    """What ``write_rows`` returns."""
+
+    #: All rows are written.
+    DONE = 0
+    #: A step of the machine must be computed.
+    NEEDS_STEP = 1
+    #: The next row may need larger buffers.
+    NEEDS_ROOM = 2
+    #: The limits must be checked.
+    PAUSED = 3
 
 
 class Steps(NamedTuple):
@@ -272,33 +288,34 @@ def write_rows(
     A looping state must come before the states that share ranges of its row.
     """
     cursor = buffers.cursor
-    while cursor[START] < len(starts):
-        start = starts[cursor[START]]
+    while cursor[Writing.START] < len(starts):
+        start = starts[cursor[Writing.START]]
         loop_of = loops.loop_of[start]
         number = loop_of >> 8 if loop_of >= 0 and loop_of & 255 == 0 else -1
-        if cursor[SUBTREE] < 0:
+        if cursor[Writing.SUBTREE] < 0:
             if _may_overflow(nodes, buffers):
-                return NEEDS_ROOM
-            if cursor[SPENT] > _EDGES_PER_PAUSE:
-                return PAUSED
+                return WriteStatus.NEEDS_ROOM
+            if cursor[Writing.SPENT] > _EDGES_PER_PAUSE:
+                return WriteStatus.PAUSED
             if number < 0 and _write_renamed(steps, start, buffers):
-                cursor[START] += 1
+                cursor[Writing.START] += 1
                 continue
             _begin_row(loops, number, start, buffers)
         if not _walk_row(steps, nodes, loops, number, start, buffers):
-            return NEEDS_STEP
+            return WriteStatus.NEEDS_STEP
         _end_row(nodes, loops, number, start, steps.width, buffers)
-        cursor[START] += 1
-    return DONE
+        cursor[Writing.START] += 1
+    return WriteStatus.DONE
 
 
 @inner
 def _may_overflow(nodes: TrieNodes, buffers: RowBuffers) -> bool:
     """Whether a row might need more space than the buffers have left."""
     return bool(
-        len(buffers.edges) - buffers.cursor[EDGES] < len(nodes.records)
-        or len(buffers.maps) - buffers.cursor[MAPS] < len(buffers.local)
-        or len(buffers.ranges) - buffers.cursor[RANGES] < len(nodes.records) // MIN_SHARED_NODES + 1
+        len(buffers.edges) - buffers.cursor[Writing.EDGES] < len(nodes.records)
+        or len(buffers.maps) - buffers.cursor[Writing.MAPS] < len(buffers.local)
+        or len(buffers.ranges) - buffers.cursor[Writing.RANGES]
+        < len(nodes.records) // MIN_SHARED_NODES + 1
     )
 
 
@@ -312,21 +329,25 @@ def _write_renamed(steps: Steps, start: int, buffers: RowBuffers) -> bool:
         other = buffers.rows[buffers.recent[i]]
         count = rename_row(
             steps.table, steps.width, other[MAP], other[MAP_END], start, buffers.maps,
-            buffers.local, cursor[MAPS],
+            buffers.local, cursor[Writing.MAPS],
         )  # fmt: skip
         tokens_kept = 0
         for k in range(count):
-            is_alive = buffers.maps[cursor[MAPS] + k] >= 0
+            is_alive = buffers.maps[cursor[Writing.MAPS] + k] >= 0
             tokens = buffers.token_counts[other[MAP] + k] if is_alive else 0
-            buffers.token_counts[cursor[MAPS] + k] = tokens
+            buffers.token_counts[cursor[Writing.MAPS] + k] = tokens
             tokens_kept += tokens
         # reading a row that is mostly dead would take longer than writing a new one
         if 2 * tokens_kept > other[COUNT]:
             for k in range(ROW_COLUMNS):
                 row[k] = other[k]
-            row[MAP], row[MAP_END], row[COUNT] = cursor[MAPS], cursor[MAPS] + count, tokens_kept
-            cursor[MAPS] += count
-            cursor[SPENT] += count
+            row[MAP], row[MAP_END], row[COUNT] = (
+                cursor[Writing.MAPS],
+                cursor[Writing.MAPS] + count,
+                tokens_kept,
+            )
+            cursor[Writing.MAPS] += count
+            cursor[Writing.SPENT] += count
             return True
     return False
 
@@ -335,21 +356,25 @@ def _write_renamed(steps: Steps, start: int, buffers: RowBuffers) -> bool:
 def _begin_row(loops: LoopArrays, number: int, start: int, buffers: RowBuffers) -> None:
     """Begin a row without edges; its map begins with the state or, in a loop, all members."""
     cursor, row = buffers.cursor, buffers.rows[start]
-    row[MAP], row[EDGE], row[RANGE] = cursor[MAPS], cursor[EDGES], cursor[RANGES]
+    row[MAP], row[EDGE], row[RANGE] = (
+        cursor[Writing.MAPS],
+        cursor[Writing.EDGES],
+        cursor[Writing.RANGES],
+    )
     row[LOOP], row[COUNT] = -1, 0
-    cursor[SUBTREE] = 0
+    cursor[Writing.SUBTREE] = 0
     if number < 0:
-        buffers.maps[cursor[MAPS]] = start
-        buffers.local[start] = cursor[MAPS]
-        cursor[MAPS] += 1
+        buffers.maps[cursor[Writing.MAPS]] = start
+        buffers.local[start] = cursor[Writing.MAPS]
+        cursor[Writing.MAPS] += 1
         return
     row[LOOP] = loops.loop_rows[number]
     for k in range(loops.sizes[number]):
         state = loops.members[number, k]
-        buffers.maps[cursor[MAPS]] = state
-        buffers.token_counts[cursor[MAPS]] = loops.member_tokens[number, k]
-        buffers.local[state] = cursor[MAPS]
-        cursor[MAPS] += 1
+        buffers.maps[cursor[Writing.MAPS]] = state
+        buffers.token_counts[cursor[Writing.MAPS]] = loops.member_tokens[number, k]
+        buffers.local[state] = cursor[Writing.MAPS]
+        cursor[Writing.MAPS] += 1
 
 
 @inner
@@ -368,25 +393,27 @@ def _walk_row(
         begin, end = loops.exit_starts[number], loops.exit_starts[number + 1]
         subtrees = loops.exits
     origin = np.uint32(start) * width
-    for k in range(begin + cursor[SUBTREE], end):
+    for k in range(begin + cursor[Writing.SUBTREE], end):
         node = np.uint64(subtrees[k])
         record = records[node]
         if number >= 0:
             origin = np.uint32(loops.members[number, loops.exit_members[k]]) * width
         if table[origin + classes[record & BYTE_MASK]] == DEAD:
-            cursor[NODE] = -1  # this may be the node of the interruption, whose step was UNKNOWN
+            cursor[
+                Writing.NODE
+            ] = -1  # this may be the node of the interruption, whose step was UNKNOWN
             continue
         stop = node + (record >> SIZE_SHIFT)
-        if cursor[NODE] < 0:
+        if cursor[Writing.NODE] < 0:
             buffers.path[(record >> DEPTH_SHIFT) & DEPTH_MASK] = origin
         else:
-            node = np.uint64(cursor[NODE])
+            node = np.uint64(cursor[Writing.NODE])
         node = _walk(steps, nodes, loops, buffers.rows[start], node, stop, number < 0, buffers)
         if node < stop:
-            cursor[SUBTREE], cursor[NODE] = k - begin, np.int64(node)
+            cursor[Writing.SUBTREE], cursor[Writing.NODE] = k - begin, np.int64(node)
             return False
-        cursor[NODE] = -1
-    cursor[SUBTREE] = -1
+        cursor[Writing.NODE] = -1
+    cursor[Writing.SUBTREE] = -1
     return True
 
 
@@ -399,7 +426,10 @@ def _walk(
     table, classes, records = steps.table, steps.classes, nodes.records
     maps, local, path, edges = buffers.maps, buffers.local, buffers.path, buffers.edges
     base, width = row[MAP], np.uint32(steps.width)
-    count, next_name = np.uint64(buffers.cursor[EDGES]), np.int32(buffers.cursor[MAPS])
+    count, next_name = (
+        np.uint64(buffers.cursor[Writing.EDGES]),
+        np.int32(buffers.cursor[Writing.MAPS]),
+    )
     while node < stop:
         record = records[node]
         level = (record >> DEPTH_SHIFT) & DEPTH_MASK
@@ -426,7 +456,7 @@ def _walk(
         edges[count] = node << _HALF | np.uint64(name - base)
         count += np.uint64((record >> TOKEN_SHIFT) & TOKEN_MASK != NO_TOKEN)
         node += ONE
-    buffers.cursor[EDGES], buffers.cursor[MAPS] = count, next_name
+    buffers.cursor[Writing.EDGES], buffers.cursor[Writing.MAPS] = count, next_name
     return node
 
 
@@ -435,14 +465,14 @@ def _share_range(
     row: Ints, owner: int, node: np.uint64, end: np.uint64, buffers: RowBuffers
 ) -> None:
     """Append a shared range of a looping state's row, or extend the current row's last one."""
-    count = buffers.cursor[RANGES]
+    count = buffers.cursor[Writing.RANGES]
     last = buffers.ranges[max(count - 1, 0)]
     if count > row[RANGE] and last[OWNER] == owner and last[TO] == node:
         last[TO] = end
         return
     shared = buffers.ranges[count]
     shared[OWNER], shared[FROM], shared[TO] = owner, node, end
-    buffers.cursor[RANGES] += 1
+    buffers.cursor[Writing.RANGES] += 1
 
 
 @inner
@@ -451,7 +481,11 @@ def _end_row(
 ) -> None:
     """Complete a row: its slices, its token counts; large rows are kept for renaming."""
     cursor, row = buffers.cursor, buffers.rows[start]
-    row[MAP_END], row[EDGE_END], row[RANGE_END] = cursor[MAPS], cursor[EDGES], cursor[RANGES]
+    row[MAP_END], row[EDGE_END], row[RANGE_END] = (
+        cursor[Writing.MAPS],
+        cursor[Writing.EDGES],
+        cursor[Writing.RANGES],
+    )
     shared = loops.sizes[number] if number >= 0 else 0
     buffers.token_counts[row[MAP] + shared : row[MAP_END]] = 0
     for k in range(row[EDGE], row[EDGE_END]):
@@ -463,7 +497,7 @@ def _end_row(
     for k in range(row[RANGE], row[RANGE_END]):
         row[COUNT] += _find_owner_edges(nodes, loops, buffers.ranges[k], buffers)
     size = row[EDGE_END] - row[EDGE]
-    cursor[SPENT] += _MIN_RENAMED_EDGES + size
+    cursor[Writing.SPENT] += _MIN_RENAMED_EDGES + size
     if (
         number < 0
         and row[RANGE] == row[RANGE_END]

@@ -4,13 +4,13 @@ A step of the machine that is ``UNKNOWN`` is computed when the walk reaches it: 
 a network, or by the subset construction. The arguments of these kernels are bundled in
 NamedTuples of arrays, because a kernel with few arguments is faster to call and easier to read.
 
-The kernels that can fail to add a step return a negative status below ``DEAD`` (the ``FULL_…``,
-``PAUSED`` and ``TOO_DEEP`` codes of ``pushdown.stepping`` and ``lazy_dfa.FULL_SETS``). The caller
+The kernels that can fail to add a step return a ``Status``, a number below ``DEAD``. The caller
 then makes room or checks the clock, and calls the kernel again.
 """
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -38,34 +38,32 @@ from workbench.pushdown.machine_arrays import FROM, TO, Growth, Longs, Room
 from workbench.pushdown.stepping import successor
 from workbench.vocabulary.trie import Trie
 
-#: Indexes into ``Scratch.cursor``, the state of an interrupted row computation.
-#:
-#: ============== ===========================================================================
-#: PART           the part of the trie that is being walked (a row of ``TrieView.runs``)
-#: NODE           the next trie node of that part; 0 if the part is not begun
-#: FLOOR          the lowest stack depth read
-#: STATE          the machine's state at the beginning of the part, or ``DEAD``
-#: LOOP_SIZE      the number of member states of the self-loop that the caller must look up
-#: ROWS_COMPUTED  the number of rows computed (machines without a stack)
-#: USED_LOOP      1 if a self-loop contributed to this row, 2 if the last one was no situation's
-#: LAST_ROW       the number of the last row computed without a self-loop, or −1
-#: LAST_STATE     the state of that row
-#: LAST_DEPTH     the depth, in bytes, of the walk that computed it
-#: MUST_WALK      1 if the caller has no loop for the current part
-#: ============== ===========================================================================
-(
-    PART,
-    NODE,
-    FLOOR,
-    STATE,
-    LOOP_SIZE,
-    ROWS_COMPUTED,
-    USED_LOOP,
-    LAST_ROW,
-    LAST_STATE,
-    LAST_DEPTH,
-    MUST_WALK,
-) = range(11)
+
+class Walk(IntEnum):
+    """The entries of ``Scratch.cursor``, the state of an interrupted row computation."""
+
+    #: The part of the trie that is being walked (a row of ``TrieView.runs``).
+    PART = 0
+    #: The next trie node of that part; 0 if the part is not begun.
+    NODE = 1
+    #: The lowest stack depth read.
+    FLOOR = 2
+    #: The machine's state at the beginning of the part, or ``DEAD``.
+    STATE = 3
+    #: The number of member states of the self-loop that the caller must look up.
+    LOOP_SIZE = 4
+    #: The number of rows computed (machines without a stack).
+    ROWS_COMPUTED = 5
+    #: 1 if a self-loop contributed to this row, 2 if that of a single configuration did.
+    USED_LOOP = 6
+    #: The number of the last row computed without a self-loop, or −1; its state; and the depth,
+    #: in bytes, of the walk that computed it.
+    LAST_ROW = 7
+    LAST_STATE = 8
+    LAST_DEPTH = 9
+    #: 1 if the caller has no loop for the current part.
+    MUST_WALK = 10
+
 
 #: Greater than every stack depth.
 NO_FLOOR = 2**31 - 1
@@ -111,7 +109,7 @@ class Scratch(NamedTuple):
            ``members`` (M,) int32, the states of that self-loop; ``local`` (M, 256) int8, the
            member each byte leads to; ``agreed`` (n, 2) int32, the node ranges on which the state
            and the self-loop read the same tokens; ``partner`` (Q,) and ``pairs`` (n, 2) int32,
-           for ``row_cache.bisimilar``; ``cursor`` (11,) int64, see ``PART``.
+           for ``row_cache.bisimilar``; ``cursor`` (11,) int64, see ``Walk``.
     """
 
     path: Offsets
@@ -177,7 +175,7 @@ def walk_below(
     level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
     scratch.path[level + 1] = state * room.groups.shape[1]
     if len(room.floors) > 0:
-        cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+        cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[state])
     set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
     end = node + int64(record >> SIZE_SHIFT)
     if begin >= end:
@@ -202,16 +200,16 @@ def walk_nodes(
 ) -> int:
     """Set the bits of the tokens readable at ``range(node, end)``, adding missing steps.
 
-    Returns 0, or a status below ``DEAD``; then ``cursor[NODE]`` is the node to continue from.
+    Returns 0, or a ``Status``; then ``cursor[Walk.NODE]`` is the node to continue from.
     """
     cursor = scratch.cursor
-    floor = int(cursor[FLOOR])
+    floor = int(cursor[Walk.FLOOR])
     while node < end:
         node, floor = mark_tokens(
             room.table, room.groups.shape[1], nodes.classes, room.floors, nodes.records,
             nodes.first, nodes.token_ids, scratch.path, node, end, floor, bits,
         )  # fmt: skip
-        cursor[NODE], cursor[FLOOR] = node, floor
+        cursor[Walk.NODE], cursor[Walk.FLOOR] = node, floor
         if node < end:
             status = compute_missing_step(growth, room, nodes, scratch, node)
             if status < DEAD:
@@ -362,7 +360,7 @@ def _walk_to_exits(
             current = past
         else:  # the loop can read the byte
             scratch.path[level + 1] = there * width
-            cursor[FLOOR] = min(cursor[FLOOR], room.floors[there])
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[there])
             current += 1
     return index
 
@@ -378,10 +376,10 @@ def cover_part(
     """
     cursor, index = scratch.cursor, int64(0)
     for byte in range(256):
-        node = int64(nodes.children[cursor[PART], byte])
+        node = int64(nodes.children[cursor[Walk.PART], byte])
         if node < 0:
             continue
-        target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
+        target = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
         if target < DEAD:
             return target
         while index < len(exits) and exits[index] < node:
@@ -392,7 +390,7 @@ def cover_part(
             and member >= 0
             and _has_configuration(room, target, int64(scratch.members[member]))
         ):
-            cursor[FLOOR] = min(cursor[FLOOR], room.floors[target])
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[target])
             index = _walk_to_exits(growth, room, nodes, scratch, node, target, exits, index, bits)
             if index < 0:
                 return index

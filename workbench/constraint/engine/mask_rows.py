@@ -36,6 +36,7 @@ the statuses of ``CACHED``::
 
 from __future__ import annotations
 
+from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -46,22 +47,12 @@ from workbench.base.dfa import DEAD, State
 from workbench.base.kernels import direct, inlined, int64, njit
 from workbench.base.limits import Clock, Limits
 from workbench.constraint.engine.growing_machine import (
-    FLOOR,
-    LAST_DEPTH,
-    LAST_ROW,
-    LAST_STATE,
-    LOOP_SIZE,
     MIN_COVERING_BYTES,
     MORE_BYTES,
-    MUST_WALK,
     NO_FLOOR,
-    NODE,
-    PART,
-    ROWS_COMPUTED,
-    STATE,
-    USED_LOOP,
     Scratch,
     TrieView,
+    Walk,
     ascii_bytes,
     clear_token_bits,
     compute_missing_step,
@@ -109,18 +100,18 @@ def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, b
     Returns the number of node ranges in ``scratch.agreed``, on which the state and the loop agree,
     or a status below ``DEAD``.
     """
-    cursor, part = scratch.cursor, scratch.cursor[PART]
+    cursor, part = scratch.cursor, scratch.cursor[Walk.PART]
     level = int64(nodes.runs[part, LEVEL])
     agreed = int64(0)
     for byte in range(256):
         node = int64(nodes.children[part, byte])
         if node < 0:
             continue
-        state = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
+        state = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
         if state < DEAD:
             return state
         if state != DEAD or scratch.local[0, byte] >= 0:
-            scratch.path[level] = cursor[STATE] * room.groups.shape[1]
+            scratch.path[level] = cursor[Walk.STATE] * room.groups.shape[1]
             scratch.loop_path[level] = 0
             end = node + int64(nodes.records[node] >> SIZE_SHIFT)
             agreed = _walk_with_loop(growth, room, nodes, scratch, node, end, agreed, bits)
@@ -165,7 +156,7 @@ def _walk_with_loop(
             continue
         path[level + ONE], loop_path[level + ONE] = state * width, there
         if len(room.floors) > 0:
-            cursor[FLOOR] = min(cursor[FLOOR], room.floors[state])
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[state])
         set_token_bits(record, current, nodes.first, nodes.token_ids, bits)
         current += ONE
     return agreed
@@ -206,7 +197,7 @@ def _exit_group(
 ) -> int:  # fmt: skip
     """The same for the exit nodes ``range(begin, end)``, which all lead to ``state``."""
     if len(room.floors) > 0:
-        scratch.cursor[FLOOR] = min(scratch.cursor[FLOOR], room.floors[state])
+        scratch.cursor[Walk.FLOOR] = min(scratch.cursor[Walk.FLOOR], room.floors[state])
     goes_on, index, width = has_steps(room, state), 0, room.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
@@ -226,9 +217,9 @@ def _exit_group(
         scratch.path[level + ONE] = state * width
         past = node + int64(loop.sizes[k])
         # a direct call passes fewer arrays; ``walk_nodes`` continues where a step is missing
-        next_node, scratch.cursor[FLOOR] = mark_tokens(
+        next_node, scratch.cursor[Walk.FLOOR] = mark_tokens(
             room.table, width, nodes.classes, room.floors, nodes.records, nodes.first,
-            nodes.token_ids, scratch.path, node + 1, past, scratch.cursor[FLOOR], bits,
+            nodes.token_ids, scratch.path, node + 1, past, scratch.cursor[Walk.FLOOR], bits,
         )  # fmt: skip
         if next_node < past:
             status = walk_nodes(growth, room, nodes, scratch, next_node, past, bits)
@@ -240,20 +231,25 @@ def _exit_group(
 #: An entry of ``Scratch.path`` that the walk has not written; no offset in any table.
 _UNTOUCHED = np.uint32(2**32 - 1)
 
-#: Statuses of the row kernel. Statuses below ``DEAD`` that are not listed here come from
-#: ``row_cache``.
-#:
-#: ============== ============================================================================
-#: CACHED         done; the row was computed before
-#: COMPUTED       done; ``bits`` is the row
-#: IN_LOOP        a self-loop covers the current part: the loop kernel must compute this part
-#: ENTERS_LOOP    the same for a state that enters a self-loop
-#: IN_CHAIN       the same for a state that may be in a chain, as in a string of bounded length
-#: COVERED        the same where a configuration loops on more bytes than the whole state does
-#: FULL_ROW_CACHE the row cache must be enlarged before the call is repeated
-#: ============== ============================================================================
-CACHED, COMPUTED, IN_LOOP, ENTERS_LOOP, IN_CHAIN, COVERED = range(6)
-FULL_ROW_CACHE = -30
+
+class RowStatus(IntEnum):
+    """What the row kernel returns; it may also return a ``Status`` of the growing machine."""
+
+    #: Done; the row was computed before.
+    CACHED = 0
+    #: Done; ``bits`` is the row.
+    COMPUTED = 1
+    #: A self-loop covers the current part of the trie: the loop kernel must compute this part.
+    IN_LOOP = 2
+    #: So it must for a state that enters a self-loop, …
+    ENTERS_LOOP = 3
+    #: … for one that may be in a chain, as in a string of bounded length, …
+    IN_CHAIN = 4
+    #: … and where a configuration loops on more bytes than the whole state does.
+    COVERED = 5
+    #: The row cache must be enlarged before the call is repeated.
+    FULL_ROW_CACHE = -30
+
 
 #: The number of characters that may follow in a self-loop.
 _UNBOUNDED = 2**31 - 1
@@ -300,7 +296,8 @@ def loop_kernel() -> Any:  # noqa: ANN401
     numbers, groups = np.zeros(1, np.int32), np.zeros((1, 5), np.int32)
     loop = SelfLoop(bits, numbers, numbers, numbers, groups, numbers)
     members = np.zeros((1, 1), np.int32)
-    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, IN_LOOP, bits)
+    kind = int(RowStatus.IN_LOOP)
+    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, kind, bits)
 
 
 @njit(_nrt=False)
@@ -315,36 +312,44 @@ def _row(
     """
     cursor, has_stack = scratch.cursor, len(growth.rules.flags) > 0
     if is_new:
-        cursor[PART], cursor[NODE], cursor[FLOOR], cursor[USED_LOOP] = 0, 0, NO_FLOOR, 0
-        cursor[MUST_WALK] = 0
+        (
+            cursor[Walk.PART],
+            cursor[Walk.NODE],
+            cursor[Walk.FLOOR],
+            cursor[Walk.USED_LOOP],
+        ) = 0, 0, NO_FLOOR, 0
+        cursor[Walk.MUST_WALK] = 0
         scratch.path[:] = _UNTOUCHED
         scratch.path[0] = 0
         row = _cached_row(room, row_cache, scratch, state, has_stack)
         if row >= 0:
-            return CACHED, row
+            return RowStatus.CACHED, row
         if has_stack:
-            cursor[FLOOR] = room.about[state, LOWEST]
+            cursor[Walk.FLOOR] = room.about[state, LOWEST]
     if has_stack and row_cache.used[0] == len(row_cache.rows):
-        return FULL_ROW_CACHE, 0
-    while cursor[PART] < len(nodes.runs):
+        return RowStatus.FULL_ROW_CACHE, 0
+    while cursor[Walk.PART] < len(nodes.runs):
         status = _begin_part(growth, room, nodes, scratch, state, bits)
-        if status != COMPUTED:
+        if status != RowStatus.COMPUTED:
             return status, 0
-        if cursor[STATE] >= 0:
+        if cursor[Walk.STATE] >= 0:
             status = _walk_part(growth, room, nodes, scratch, bits)
-            if status != COMPUTED:
+            if status != RowStatus.COMPUTED:
                 return status, 0
-        cursor[PART] += 1
-        cursor[NODE] = cursor[MUST_WALK] = 0
+        cursor[Walk.PART] += 1
+        cursor[Walk.NODE] = cursor[Walk.MUST_WALK] = 0
     if has_stack:
-        return COMPUTED, store_row(room, row_cache, state, cursor[FLOOR])
-    cursor[ROWS_COMPUTED] += 1
-    if not cursor[USED_LOOP]:
-        cursor[LAST_ROW], cursor[LAST_STATE] = cursor[ROWS_COMPUTED] - 1, state
-        cursor[LAST_DEPTH] = len(scratch.path)
-        while scratch.path[cursor[LAST_DEPTH] - 1] == _UNTOUCHED:
-            cursor[LAST_DEPTH] -= 1
-    return COMPUTED, int64(cursor[ROWS_COMPUTED]) - 1
+        return RowStatus.COMPUTED, store_row(room, row_cache, state, cursor[Walk.FLOOR])
+    cursor[Walk.ROWS_COMPUTED] += 1
+    if not cursor[Walk.USED_LOOP]:
+        cursor[Walk.LAST_ROW], cursor[Walk.LAST_STATE] = (
+            cursor[Walk.ROWS_COMPUTED] - 1,
+            state,
+        )
+        cursor[Walk.LAST_DEPTH] = len(scratch.path)
+        while scratch.path[cursor[Walk.LAST_DEPTH] - 1] == _UNTOUCHED:
+            cursor[Walk.LAST_DEPTH] -= 1
+    return RowStatus.COMPUTED, int64(cursor[Walk.ROWS_COMPUTED]) - 1
 
 
 @inlined
@@ -355,12 +360,12 @@ def _cached_row(
     if has_stack:
         return find_row(room, row_cache, state)
     cursor = scratch.cursor
-    if cursor[LAST_ROW] < 0 or len(scratch.partner) == 0 or not bisimilar(
-        room.table, room.groups.shape[1], cursor[LAST_STATE], state, cursor[LAST_DEPTH],
+    if cursor[Walk.LAST_ROW] < 0 or len(scratch.partner) == 0 or not bisimilar(
+        room.table, room.groups.shape[1], cursor[Walk.LAST_STATE], state, cursor[Walk.LAST_DEPTH],
         scratch.partner, scratch.pairs,
     ):  # fmt: skip
         return -1
-    return int64(cursor[LAST_ROW])
+    return int64(cursor[Walk.LAST_ROW])
 
 
 @inlined
@@ -373,26 +378,26 @@ def _begin_part(
     ``DEAD``. Does nothing if the walk of the part has begun.
     """
     cursor = scratch.cursor
-    if cursor[NODE] > 0 or cursor[MUST_WALK]:
-        return COMPUTED
-    if nodes.runs[cursor[PART], LEVEL] == 1:
-        node = nodes.runs[cursor[PART], BEGIN] - 1
+    if cursor[Walk.NODE] > 0 or cursor[Walk.MUST_WALK]:
+        return RowStatus.COMPUTED
+    if nodes.runs[cursor[Walk.PART], LEVEL] == 1:
+        node = nodes.runs[cursor[Walk.PART], BEGIN] - 1
         record = nodes.records[node]
         target = step_by(growth, room, nodes, scratch, state, int64(record & BYTE_MASK))
         if target < DEAD:
             return target
-        cursor[STATE] = target
+        cursor[Walk.STATE] = target
         if target == DEAD:
-            return COMPUTED
+            return RowStatus.COMPUTED
         if len(room.floors) > 0:
-            cursor[FLOOR] = min(cursor[FLOOR], room.floors[target])
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[target])
         set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
         scratch.path[1] = target * room.groups.shape[1]
         state = target
-    cursor[STATE] = state
+    cursor[Walk.STATE] = state
     # the first member of the loop that the previous part used
-    previous = scratch.members[0] if cursor[USED_LOOP] == 1 else int64(DEAD)
-    status, there, count = IN_LOOP, state, int64(0)
+    previous = scratch.members[0] if cursor[Walk.USED_LOOP] == 1 else int64(DEAD)
+    status, there, count = RowStatus.IN_LOOP, state, int64(0)
     for _ in range(3):  # the loop's own state, and two that lead to it
         if there == previous:
             return status
@@ -404,15 +409,15 @@ def _begin_part(
             least = max(reads + MORE_BYTES, MIN_COVERING_BYTES)
             covering = covering_loop(growth, room, nodes, scratch, there, least - 1)
             if covering > 0:
-                cursor[LOOP_SIZE] = covering
-                return COVERED
+                cursor[Walk.LOOP_SIZE] = covering
+                return RowStatus.COVERED
         if count > 0 or following < 0:
             break
-        status, there = ENTERS_LOOP, following
+        status, there = RowStatus.ENTERS_LOOP, following
     else:
-        return IN_CHAIN
-    cursor[LOOP_SIZE] = count
-    return status if count > 0 else COMPUTED
+        return RowStatus.IN_CHAIN
+    cursor[Walk.LOOP_SIZE] = count
+    return status if count > 0 else RowStatus.COMPUTED
 
 
 @inlined
@@ -422,20 +427,20 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
     Walking the nodes of the first bytes like all others took twice as long: they are far apart.
     Returns ``COMPUTED``, or a status below ``DEAD``.
     """
-    cursor, children = scratch.cursor, nodes.children[scratch.cursor[PART]]
+    cursor, children = scratch.cursor, nodes.children[scratch.cursor[Walk.PART]]
     for byte in range(256):
         node = int64(children[byte])
-        if node < 0 or node < cursor[NODE] >= node + int64(nodes.records[node] >> SIZE_SHIFT):
+        if node < 0 or node < cursor[Walk.NODE] >= node + int64(nodes.records[node] >> SIZE_SHIFT):
             continue  # walked before the interruption
-        target = step_by(growth, room, nodes, scratch, cursor[STATE], byte)
+        target = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
         if target < DEAD:
             return target
         if target != DEAD:
-            begin = max(node + 1, cursor[NODE])
+            begin = max(node + 1, cursor[Walk.NODE])
             status = walk_below(growth, room, nodes, scratch, node, target, begin, bits)
             if status < 0:
                 return status
-    return COMPUTED
+    return RowStatus.COMPUTED
 
 
 @njit(_nrt=False)
@@ -450,29 +455,29 @@ def _part_by_loop(
     a status below ``DEAD``.
     """
     cursor = scratch.cursor
-    if len(room.floors) > 0 and kind != COVERED:
+    if len(room.floors) > 0 and kind != RowStatus.COVERED:
         for read in range(len(members)):
-            for k in range(cursor[LOOP_SIZE]):
+            for k in range(cursor[Walk.LOOP_SIZE]):
                 if members[read, k] >= 0:
-                    cursor[FLOOR] = min(cursor[FLOOR], room.floors[members[read, k]])
+                    cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[members[read, k]])
     status = int64(0)
-    if kind == COVERED:
+    if kind == RowStatus.COVERED:
         status = cover_part(growth, room, nodes, scratch, loop.exits, bits)
-    elif kind == IN_LOOP:
-        run = nodes.runs[cursor[PART]]
+    elif kind == RowStatus.IN_LOOP:
+        run = nodes.runs[cursor[Walk.PART]]
         for k in range(2):
             scratch.agreed[k, 0], scratch.agreed[k, 1] = run[1 + 2 * k], run[2 + 2 * k]
         status = int64(2)
     else:
         status = _enter_loop(growth, room, nodes, scratch, bits)
-    cursor[USED_LOOP] = 1 if characters == _UNBOUNDED and kind != COVERED else 2
-    if status >= 0 and kind != COVERED:
+    cursor[Walk.USED_LOOP] = 1 if characters == _UNBOUNDED and kind != RowStatus.COVERED else 2
+    if status >= 0 and kind != RowStatus.COVERED:
         status = _exit_loop(growth, room, nodes, scratch, loop, members, characters, status, bits)
-    cursor[NODE] = 0
+    cursor[Walk.NODE] = 0
     if status < 0:
         return status
-    cursor[PART] += 1
-    return COMPUTED
+    cursor[Walk.PART] += 1
+    return RowStatus.COMPUTED
 
 
 @cache
@@ -558,7 +563,10 @@ class MaskRows:
         self._row_cache = RowCache.of(64)
         #: The chain of a state and its place there; None if it is in none.
         self._chains: dict[State, tuple[Chain, int] | None] = {}
-        self._scratch.cursor[ROWS_COMPUTED], self._scratch.cursor[LAST_ROW] = 0, -1
+        (
+            self._scratch.cursor[Walk.ROWS_COMPUTED],
+            self._scratch.cursor[Walk.LAST_ROW],
+        ) = 0, -1
 
     def row(self, state: State) -> tuple[int, Words | None]:
         """The number of a state's row and its bits, None if that row was returned before.
@@ -574,27 +582,30 @@ class MaskRows:
                 machine.growth, machine.room, self._row_cache, self._nodes, self._scratch, state,
                 is_new, bits,
             )  # fmt: skip
-            if status == COMPUTED:
+            if status == RowStatus.COMPUTED:
                 return number, bits
-            if status == CACHED:
+            if status == RowStatus.CACHED:
                 return number, None
             is_new = False
-            if status in (IN_LOOP, ENTERS_LOOP, COVERED):
+            if status in (RowStatus.IN_LOOP, RowStatus.ENTERS_LOOP, RowStatus.COVERED):
                 status = self._by_cached_loop(status, bits)
-            elif status == IN_CHAIN:
-                status = self._by_chain(int(self._scratch.cursor[STATE]), bits)
+            elif status == RowStatus.IN_CHAIN:
+                status = self._by_chain(int(self._scratch.cursor[Walk.STATE]), bits)
             if status < 0:
                 clock = clock or self._limits.clock()
                 self._resolve(status, clock)
 
     def _by_cached_loop(self, kind: int, bits: Words) -> int:
         """Compute the current part with the self-loop that the row kernel found."""
-        part, count = int(self._scratch.cursor[PART]), int(self._scratch.cursor[LOOP_SIZE])
+        part, count = (
+            int(self._scratch.cursor[Walk.PART]),
+            int(self._scratch.cursor[Walk.LOOP_SIZE]),
+        )
         loops = self._trie.shared(SelfLoopCache)
         local = self._scratch.local[:count]
         loop = loops.of(local, self._trie, self._words, part)
         bits |= loop.bits
-        if kind == COVERED:
+        if kind == RowStatus.COVERED:
             loop = self._without_dead_exits(loop, local)
         members = self._scratch.members[None]
         return self._part_by_loop(loop, members, _UNBOUNDED, kind, bits)
@@ -605,7 +616,7 @@ class MaskRows:
         They are most exits of a name: few rules but strings and comments read such bytes.
         """
         machine, key = self._machine, local.tobytes()
-        network, state = machine.network, self._scratch.cursor[STATE]
+        network, state = machine.network, self._scratch.cursor[Walk.STATE]
         assert network is not None, "only states of networks have configurations"
         if (local[0, 128:] >= 0).any():
             return loop
@@ -623,14 +634,14 @@ class MaskRows:
         machine = self._machine
         status: int = loop_kernel()(
             machine.growth, machine.room, self._nodes, self._scratch, loop, members, characters,
-            kind, bits,
+            int(kind), bits,
         )  # fmt: skip
         return status
 
     def _by_chain(self, state: State, bits: Words) -> int:
         """Compute the current part for a state of a chain, or let the row kernel walk it."""
         cursor = self._scratch.cursor
-        cursor[MUST_WALK] = 1
+        cursor[Walk.MUST_WALK] = 1
         if state not in self._chains:
             self._chains[state] = None
             status, link = self._link(state)
@@ -640,11 +651,11 @@ class MaskRows:
                 self._chains[state] = chain, 0
             if status < 0:
                 del self._chains[state]
-                cursor[MUST_WALK] = 0
+                cursor[Walk.MUST_WALK] = 0
                 return status
         entry = self._chains[state]
         if entry is None:
-            return COMPUTED
+            return RowStatus.COMPUTED
         chain, position = entry
         loops = [
             self._trie.shared(SelfLoopCache).counted(chain.local, self._trie, self._words, part)
@@ -653,18 +664,18 @@ class MaskRows:
         most = max(loop.most for loop in loops)
         status = self._extend(chain, position + most + 1)
         if status < 0:
-            cursor[MUST_WALK] = 0
+            cursor[Walk.MUST_WALK] = 0
             return status
         # of a table, states whose rows no length limits are found equal by ``bisimilar``
         shares = self._machine.states > 0 and chain.links - position > most
-        loop = loops[cursor[PART]]
+        loop = loops[cursor[Walk.PART]]
         characters = min(chain.links - position, loop.most)
         if chain.is_open or characters < min(_MIN_CHARACTERS, loop.most) or shares:
-            return COMPUTED
-        cursor[MUST_WALK], cursor[LOOP_SIZE] = 0, len(chain.local)
+            return RowStatus.COMPUTED
+        cursor[Walk.MUST_WALK], cursor[Walk.LOOP_SIZE] = 0, len(chain.local)
         bits |= loop.bits(characters)
         members = chain.members[position : position + characters + 1]
-        return self._part_by_loop(loop.loop, members, characters, IN_LOOP, bits)
+        return self._part_by_loop(loop.loop, members, characters, RowStatus.IN_LOOP, bits)
 
     def _extend(self, chain: Chain, links: int) -> int:
         """Add links until there are ``links``, or no more. Returns 0, or a status."""
@@ -691,7 +702,7 @@ class MaskRows:
         return count, (scratch.members[:count].copy(), scratch.local[:count].copy(), following)
 
     def _resolve(self, status: int, clock: Clock) -> None:
-        if status == FULL_ROW_CACHE:
+        if status == RowStatus.FULL_ROW_CACHE:
             self._row_cache = doubled(self._row_cache)
         else:
             self._machine.resolve(status, clock)
