@@ -1,0 +1,116 @@
+/* A run from its first record to its end: what arrives is shown, and it can stop, fail and be continued. */
+
+import { askServer } from "./ask.js";
+import { currentBranch, move } from "./run-card.js";
+import { busy, go, say, showSteps } from "./run-show.js";
+import { emit, state } from "./state.js";
+import { several } from "./tokens.js";
+
+/** @import { RunCard } from "./run-card" */
+
+export const WAITING = "waiting…";
+const MOST_LOSSES = 2;
+
+/** Let the model continue a branch, whose run ``lost`` this number of servers. @param {RunCard} card */
+export function play(card, branch, lost = 0) {
+  const settings = card.panel.settings(),
+    { finish, max_tokens } = settings,
+    room = max_tokens - branch.steps.length;
+  if (room < 1) {
+    fail(
+      card,
+      `the text already has ${several(branch.steps.length, "token")}`,
+      "raise 'at most' to continue",
+      "Nothing to write: ",
+    );
+    return;
+  }
+  card.taking.drop();
+  card.looking.drop();
+  card.losses = lost;
+  branch.outcome = branch.next = null;
+  branch.settings = settings;
+  move(card, { type: "play", before: branch.steps.length, time: performance.now() });
+  card.strip.next(false);
+  card.inspector.wait(true);
+  card.panel.reserve(card.box, true);
+  busy(card);
+  say(card, WAITING, "run");
+  showSteps(card);
+  // the budget of a text that must finish is that of the whole text
+  const most = finish ? max_tokens : room;
+  card.trigger("run", { ...card.questions.about(branch), max_tokens: most, run: card.incoming.begin() });
+}
+
+/** @param {RunCard} card */
+export function readRecord(card, message) {
+  if (message.k === "status") say(card, message.text);
+  if (message.k === "start") {
+    currentBranch(card).served = message.model;
+    say(card, "");
+    move(card, { type: "begin", time: performance.now() });
+  }
+  if (message.k === "step") {
+    currentBranch(card).steps.push(message);
+    card.strip.add(message, currentBranch(card).steps.length - 1);
+  }
+  if (message.k === "error")
+    fail(card, message.message, message.hint, state.steps.length ? "" : "Nothing was written: ");
+  if (message.k === "stop") finish(card, message);
+}
+
+/** @param {RunCard} card */
+function finish(card, end) {
+  const before = card.phase.kind === "running" ? card.phase.before : 0,
+    branch = currentBranch(card);
+  move(card, { type: "finish" });
+  card.incoming.end();
+  card.panel.reserve(card.box, false);
+  branch.outcome = end;
+  if (card.waitsFor) say(card, "");
+  card.inspector.wait(false);
+  showSteps(card);
+  card.aloud.say(`${state.steps.length} tokens, ${end.words}`);
+  if (card.branches.isOpen(branch)) card.strip.next(true);
+  if (state.selected < 0) {
+    const begin = branch.how === "fork" ? branch.at : before;
+    go(card, before ? Math.min(begin, state.steps.length - 1) : firstChange(card), false);
+  }
+  busy(card);
+  emit("finished", end);
+}
+
+/** The first token that differs from the run before the grammar was broken; without one, the token worth a
+      look. @param {RunCard} card */
+function firstChange(card) {
+  const index = card.compared.length ? state.steps.findIndex((step, i) => step.id !== card.compared[i]?.id) : -1;
+  card.compared = [];
+  return index >= 0 ? index : card.panel.worthALook(state.steps);
+}
+
+/** @param {RunCard} card @param {string} [words] why it ended */
+export function stop(card, words) {
+  if (!state.running) return;
+  askServer(card.server.stop_run, { run: card.incoming.end() });
+  finish(card, { k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
+}
+
+/** The server ended during a run: another one, or the same one started again, continues the run.
+    @param {RunCard} card */
+export function continueElsewhere(card, words, advice, begun) {
+  const branch = currentBranch(card),
+    isFull = branch.steps.length >= branch.settings.max_tokens;
+  if (!begun || card.losses === MOST_LOSSES || isFull) {
+    fail(card, words, advice);
+    return;
+  }
+  play(card, branch, card.losses + 1);
+  say(card, "the server ended; another one continues the run");
+}
+
+/** @param {RunCard} card @param {string} message @param {string} hint @param {string} [before] */
+export function fail(card, message, hint, before) {
+  card.panel.fault(message, hint, before);
+  if (state.running) finish(card, { k: "stop", reason: "error", words: "ended by an error", good: false });
+  else busy(card);
+}
