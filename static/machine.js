@@ -74,7 +74,7 @@ const QUESTIONS = { railroad: "draw_railroad", tree: "draw_parse_tree" };
       run has left it and is not followed, ``beyond`` a zoom (``camera.js``).
     @param {HTMLElement} box
     @param {Pick<Servers["picture"], "draw_machine" | "draw_flags" | "draw_railroad" | "draw_parse_tree">} server
-    @param {{ picked?: (state: string) => void, edge?: (edge: Edge, index: number) => void,
+    @param {{ picked?: (state: string | null) => void, edge?: (edge: Edge, index: number) => void,
       flag?: (segment: FlagSegment) => void, lost?: (state: string) => void,
       shown?: (answer: Answer<Picture>, sent: any) => void, flagged?: (answer: Answer<Flags>) => void,
       beyond?: (by: number, under: Element) => boolean }} [doors] */
