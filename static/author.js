@@ -28,7 +28,7 @@ export function fixButton(problem) {
       type: "button",
       class: "link fix",
       title: fix ? `${word === "write" ? "Write" : "Insert"} ${shown}` : "Delete this piece",
-      onclick: () => emit("mend", problem),
+      onclick: () => emit("fix", problem),
     },
     fix ? `${word} ${short(shown)}` : "delete it",
   );
@@ -64,7 +64,7 @@ function row(problem) {
 function add(rules) {
   const end = [...state.text].length,
     before = state.text.endsWith("\n") ? "" : "\n";
-  emit("mend", { fix: before + rules.join("\n"), fix_at: { start: end, end } });
+  emit("fix", { fix: before + rules.join("\n"), fix_at: { start: end, end } });
 }
 
 const said = (kind, ...what) =>
@@ -146,7 +146,7 @@ export const createProblemList = (box, counted) => ({
           add(missing),
         ),
       );
-    if (bounds.length > 1) acts.push(act(`apply all ${bounds.length} fixes`, () => emit("mend all", bounds)));
+    if (bounds.length > 1) acts.push(act(`apply all ${bounds.length} fixes`, () => emit("fix all", bounds)));
     if (acts.length) rows.push(el("li", { class: "row none all" }, ...acts));
     if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
     box.replaceChildren(...rows);

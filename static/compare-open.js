@@ -43,7 +43,7 @@ function adoptRun(run, answer, end) {
   const { temperature, max_tokens } = run,
     { constraint, finish, monitor } = answer,
     way = { constraint, lookahead: answer.lookahead ?? undefined, finish, monitor: monitor || undefined };
-  const outcome = { k: "stop", reason: end.stop, words: end.words, good: end.valid };
+  const outcome = { k: /** @type {const} */ ("stop"), reason: end.stop, words: end.words, good: end.valid };
   setTimeout(() =>
     emit("adopt", {
       how: "compared",

@@ -167,18 +167,15 @@ export function mountExercise({ element, server }) {
     if (answer.share !== null)
       said.append(el("span", { class: "quiet", title: CREDIT }, `partial credit ${Math.floor(100 * answer.share)} %`));
     if (answer.text !== null) said.append(counterexample(answer));
-    if (answer.problem?.line)
+    const { problem } = answer;
+    if (problem?.line)
       said.append(
-        el(
-          "button",
-          { type: "button", class: "link", onclick: () => emit("place", answer.problem) },
-          "Go to the place",
-        ),
+        el("button", { type: "button", class: "link", onclick: () => emit("place", problem) }, "Go to the place"),
       );
     result.replaceChildren(said);
     if (answer.path.length) {
       result.append(path(answer.path));
-      emit("light machine", answer.path.at(-1));
+      emit("light machine", answer.path.at(-1) ?? null);
     }
     if (answer.teaches) result.append(el("p", { class: "teaches" }, ...words(answer.teaches)));
   }

@@ -227,7 +227,7 @@ export function createIntro(box) {
     if (broken && compiled.text.trimEnd() !== brokenText().trimEnd()) broken = null;
     show();
   });
-  for (const event of ["step", "finished", "typed"]) on(event, () => show());
+  for (const event of /** @type {const} */ (["step", "finished", "typed"])) on(event, () => show());
   box.hidden = saved.get("intro") === "away";
   show();
 }
@@ -248,7 +248,7 @@ function createTitle(picker, other, button) {
     document.title = `${titleNow()} · ${application}`;
   }
   on("titled", show);
-  for (const event of ["typed", "switch"])
+  for (const event of /** @type {const} */ (["typed", "switch"]))
     on(event, () => {
       edited = Boolean(state.example.name);
       show();

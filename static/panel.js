@@ -403,7 +403,7 @@ export function createRunPanel(find, server, changed) {
 
   const doors = {
     go: (index) => find(".tokens").children[index]?.click(),
-    mend: (problem) => emit("mend", problem),
+    mend: (problem) => emit("fix", problem),
   };
   function alarmsOf(branch) {
     const traps = loopAlarm.traps(branch.steps);

@@ -21,7 +21,7 @@ import {
   want,
 } from "./picture-tabs.js";
 import { createEdgeList, createExportMenu, createFindBox, createRows, createStack } from "./picture-tools.js";
-import { emit, fileNameNow, grammarKey, on, state } from "./state.js";
+import { fileNameNow, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTreeTools } from "./tree.js";
 import { createWalkthrough } from "./walkthrough.js";
@@ -103,7 +103,7 @@ function createCard({ element, server }, isLive) {
     flagged: (answer) => {
       showCount(card, answer.ok ? answer.count : answer.why);
       state.flagged = main.over;
-      emit("flagged", answer);
+      state.flags = answer;
     },
     lost: (id) => {
       card.lost = id;

@@ -87,7 +87,7 @@ export function createProblemHint({ area, painter, host, busy }) {
       event.preventDefault();
       if (fixes.length === 1) {
         hide();
-        emit("mend", fixes[0].problem);
+        emit("fix", fixes[0].problem);
         return;
       }
       show(found);

@@ -22,7 +22,7 @@ export function createReading(find, read) {
     box.hidden = true;
   });
   return {
-    /** Open the row, with a text if there is one. */
+    /** Open the row, with a text if there is one. @param {string | null} text */
     open(text = null) {
       if (text !== null) field.value = text;
       box.hidden = false;

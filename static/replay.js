@@ -147,7 +147,7 @@ if (narrows) cards.run.masked = (count) => ({ masked: { step: `after ${count}` }
 for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";
 state.example = { name: "recording", title: about.title, notation: about.notation, accepts: [], rejects: [], tab };
 emit("example", state.example);
-emit("compiled", compiled);
+emit("compiled", { looks: "", inside: null, ms: 0, phases: [], ...compiled });
 
 /** For the console and the tests. */
 window.wb = { state };

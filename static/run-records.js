@@ -77,7 +77,7 @@ function finish(card, end) {
     go(card, before ? Math.min(begin, state.steps.length - 1) : firstChange(card), false);
   }
   busy(card);
-  emit("finished", end);
+  emit("finished");
 }
 
 /** The first token that differs from the run before the grammar was broken; without one, the token worth a

@@ -14,24 +14,29 @@ export const TABS = [
   "table",
 ];
 
+/** @import { EventMap, OpenedExample } from "./events" */
+/** @type {Map<keyof EventMap, Function[]>} */
 const listeners = new Map();
-/** @import { Compiled, Example, ExampleName, Method, Picture, Step, Turn } from "./wire" */
+/** @import { Answer, Compiled, ExampleName, Flags, Method, Step, Turn } from "./wire" */
 
 /** ``options`` are those of the notation that are not the defaults; ``hole``: the texts before and after a hole that
     the run fills; the grammar is then that of the hole.
     @typedef {{ prefix: string, suffix: string }} Hole
+    @typedef {{ tab: string, centre?: string, so_far?: string, current?: number, width?: number, height?: number }
+      & GrammarText} PictureRequest
     @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean>,
       hole?: Hole | null }} GrammarText */
 
 /** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that the author gave the
-    grammar, or empty. ``compiled`` and ``drawn`` are the latest answers with the grammar they were asked of; ``ran``
-    is the key of the grammar that wrote ``steps``, ``turn`` the next token
+    grammar, or empty. ``compiled`` is the latest answer with the grammar it was asked of, ``drawn`` the request for the
+    latest picture, ``flagged`` that for the tokens over it, which are ``flags``; ``linted`` is the text whose advice is
+    shown; ``ran`` is the key of the grammar that wrote ``steps``, ``turn`` the next token
     while it is selected, ``tooLong`` why the prompt cannot be read.
-    @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: Partial<Example> & Record<string, any>,
+    @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: OpenedExample,
       own: boolean, ownTitle: string,
       tests: { text: string, expect: string }[], prompt: string, system: string | null, tooLong: string,
       compiled: Compiled & GrammarText & { example: string },
-      drawn: Picture & GrammarText & Record<string, any>, flagged: Record<string, any> | null, pending: boolean,
+      drawn: PictureRequest, flagged: PictureRequest | null, flags: Answer<Flags> | null, linted: string, pending: boolean,
       tab: string, steps: Step[],
       selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null,
       space?: string, results?: string }} */
@@ -52,7 +57,9 @@ export const state = {
   tooLong: "",
   compiled: /** @type {any} */ (null),
   drawn: /** @type {any} */ (null),
-  flagged: /** @type {any} */ (null), // the request for the tokens over the picture
+  flagged: null,
+  flags: null,
+  linted: "",
   pending: false,
   tab: "characters",
   steps: [],
@@ -62,12 +69,13 @@ export const state = {
   view: "workbench",
 };
 
+/** @template {keyof EventMap} Name @param {Name} name @param {(...details: EventMap[Name]) => void} listener */
 export const on = (name, listener) => {
-  if (!listeners.has(name)) listeners.set(name, []);
-  listeners.get(name).push(listener);
+  listeners.set(name, [...(listeners.get(name) ?? []), listener]);
 };
-export const emit = (name, detail) => {
-  for (const listener of listeners.get(name) || []) listener(detail);
+/** @template {keyof EventMap} Name @param {Name} name @param {EventMap[Name]} details */
+export const emit = (name, ...details) => {
+  for (const listener of listeners.get(name) ?? []) listener(...details);
 };
 /** A name that no other visitor can guess: with the name of a run, it can be read and stopped. */
 export function randomName() {

@@ -13,6 +13,9 @@ import { work } from "./work.js";
 
 /** @import { Context } from "./wire" */
 
+/** After these events the export may be another one. */
+const EVENTS = /** @type {const} */ (["compiled", "drawn", "finished", "step", "example"]);
+
 /** @param {Context<"takeaway">} context */
 export function mountTakeaway({ element, server }) {
   const files = element.querySelector(".files"),
@@ -151,7 +154,7 @@ export function mountTakeaway({ element, server }) {
       }
     }
   }
-  for (const name of ["compiled", "drawn", "finished", "step", "example"]) on(name, () => setTimeout(show, 0));
+  for (const name of EVENTS) on(name, () => setTimeout(show, 0));
 
   // -- code -------------------------------------------------------------------------------------
   const chosen = () => tabs.querySelector("[aria-selected=true]").dataset.code;
@@ -184,7 +187,7 @@ export function mountTakeaway({ element, server }) {
     stale = true;
     soon();
   };
-  for (const name of ["compiled", "example", "model"]) on(name, aged);
+  for (const name of /** @type {const} */ (["compiled", "example", "model"])) on(name, aged);
   document.addEventListener("input", aged, { capture: true, passive: true });
   new IntersectionObserver(
     (entries) => {

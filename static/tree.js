@@ -13,7 +13,7 @@ export const treeLooks = {
   every: Boolean(saved.get("tree every")),
   which: 1,
   unfolded: /** @type {any[]} */ ([]),
-  test: null,
+  test: /** @type {string | null} */ (null),
 };
 
 /** The steps up to the one that is shown, that one included. */

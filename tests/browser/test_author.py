@@ -21,9 +21,8 @@ def section(v: Any, name: str) -> Any:
 def opened(v: Any, text: str = LIST) -> None:
     """The page with a typed grammar, after all of its advice is shown."""
     v.page.wait_for_function("window.wb?.state?.compiled")
-    v.page.evaluate("wb.on('linted', () => { window.linted = wb.state.text; })")
     v.type_grammar(text)
-    v.page.wait_for_function("text => window.linted === text", arg=text)
+    v.page.wait_for_function("text => wb.state.linted === text", arg=text)
 
 
 def test_an_author_mends_what_lint_says(visit: Any) -> None:
@@ -46,7 +45,7 @@ def test_an_author_mends_what_lint_says(visit: Any) -> None:
         v.page.wait_for_function("wb.state.compiled?.text.includes('[0-9]{1,8}')")
         problems.get_by_text("delete it").first.click()
         v.page.wait_for_function("wb.state.compiled?.text.includes(\"digits | 'x';\")")
-        v.page.wait_for_function("wb.state.text === window.linted")
+        v.page.wait_for_function("wb.state.text === wb.state.linted")
         v.page.get_by_text("nothing to fix").wait_for()
         # all bounds together
         v.type_grammar("start ::= #'[0-9]+' '-' #'[ ]*';")
