@@ -14,7 +14,7 @@ export interface Fix {
 /** A text that the grammar is to accept or to reject. */
 export interface ExpectedTest {
   text: string;
-  expect: string;
+  expect: string | null;
 }
 /** The states and edges that a text leads to in a drawn machine. */
 export interface MachineStates {

@@ -3,7 +3,7 @@
    motion it opens at its last frame. */
 
 import { createLatest } from "./ask.js";
-import { PROJECTED } from "./camera.js";
+import { PROJECTED } from "./camera-state.js";
 import { debounce, el, roving } from "./dom.js";
 import { createGraph } from "./graph.js";
 import { shades } from "./measures.js";

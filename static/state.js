@@ -14,7 +14,7 @@ export const TABS = [
   "table",
 ];
 
-/** @import { EventMap, OpenedExample } from "./events" */
+/** @import { EventMap, ExpectedTest, OpenedExample } from "./events" */
 /** @type {Map<keyof EventMap, Function[]>} */
 const listeners = new Map();
 /** @import { Answer, Compiled, ExampleName, Flags, Method, Step, Turn } from "./wire" */
@@ -34,7 +34,7 @@ const listeners = new Map();
     while it is selected, ``tooLong`` why the prompt cannot be read.
     @type {GrammarText & { gallery: ExampleName[], methods: Method[], example: OpenedExample,
       own: boolean, ownTitle: string,
-      tests: { text: string, expect: string }[], prompt: string, system: string | null, tooLong: string,
+      tests: ExpectedTest[], prompt: string, system: string | null, tooLong: string,
       compiled: Compiled & GrammarText & { example: string },
       drawn: PictureRequest, flagged: PictureRequest | null, flags: Answer<Flags> | null, linted: string, pending: boolean,
       tab: string, steps: Step[],

@@ -1,0 +1,118 @@
+/* The notations of the grammar card: which one is read, its options, and what was last written in each. */
+
+import { el, markChosen, roving, scrollIntoRow, targetOf } from "./dom.js";
+import { sectionButton } from "./grammar-card.js";
+import { notations } from "./notations.js";
+import { emit, state, wholeOf } from "./state.js";
+
+/** @import { GrammarCard } from "./grammar-card" */
+
+/** The label around a field. @param {HTMLElement} field */
+const rowOf = (field) => /** @type {HTMLElement} */ (field.parentElement);
+
+/** Read and colour the text as that notation. @param {GrammarCard} card */
+export function useNotation(card, notation) {
+  state.notation = notation;
+  const tab = card.kinds.querySelector(`[data-notation="${notation}"]`);
+  markChosen(card.kinds, "aria-checked", tab);
+  scrollIntoRow(card.kinds, tab);
+  card.editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
+  sectionButton(card, "rules").hidden = !notations[notation].rules;
+  card.machine.use(notation);
+  const { layout: option, choices } = notations[notation];
+  rowOf(card.closes).hidden = !choices.closed;
+  card.closes.checked = Boolean(state.options.closed);
+  rowOf(card.layout).hidden = rowOf(card.longest).hidden = !option;
+  if (!option) return;
+  card.layout.replaceChildren(
+    ...choices[option.name].map((name) => el("option", { value: name }, option.labels[name] ?? name)),
+  );
+  card.layout.setAttribute("aria-label", option.title);
+  card.layout.title = option.title;
+  showLayout(card);
+}
+
+/** Any blanks may be limited to a number in a row: then the option is that number. @param {GrammarCard} card */
+function showLayout(card) {
+  const { layout: option, choices, numbers } = notations[state.notation];
+  const value = state.options[option.name] ?? choices[option.name][0],
+    limited = typeof value === "number";
+  card.layout.value = limited ? "any" : String(value);
+  card.longest.value = limited ? String(value) : "";
+  card.longest.setAttribute("aria-invalid", "false");
+  rowOf(card.longest).hidden = card.layout.value !== "any" || !numbers.includes(option.name);
+}
+
+/** Read the grammar with another choice of an option; the default needs no room in a link.
+    @param {GrammarCard} card */
+function setOption(card, name, value) {
+  const { [name]: _, ...others } = state.options;
+  state.options = value === notations[state.notation].choices[name][0] ? others : { ...others, [name]: value };
+  state.pending = true;
+  card.prompt.follow();
+  emit("typed");
+  card.compileSoon.now();
+}
+
+/** @param {GrammarCard} card */
+const setLayout = (card, value) => {
+  setOption(card, notations[state.notation].layout.name, value);
+  showLayout(card);
+};
+
+/** @param {GrammarCard} card */
+export function listenToOptions(card) {
+  card.layout.addEventListener("change", () => setLayout(card, card.layout.value));
+  card.longest.addEventListener("change", () => {
+    const wrong = !card.longest.validity.valid;
+    card.longest.setAttribute("aria-invalid", String(wrong));
+    if (!wrong) setLayout(card, card.longest.value ? Number(card.longest.value) : "any");
+  });
+  card.closes.addEventListener("change", () => setOption(card, "closed", card.closes.checked));
+}
+
+/** What stands here is found again in the tab of its notation. @param {GrammarCard} card */
+function keepWritten(card) {
+  card.written[state.notation] = {
+    ...wholeOf(state),
+    ownTitle: state.ownTitle,
+    ...card.prompt.kept(),
+    tests: state.tests,
+    came: card.tests.came(),
+  };
+}
+
+/** An exercise stays open, with its tests, when its answer is written in another notation. */
+const ofExercise = () => {
+  const { exercise, title } = state.example ?? {};
+  return exercise ? { exercise, title, tests: state.tests, from: "exercise" } : {};
+};
+
+/** Turn to what was last written in a notation. @param {GrammarCard} card */
+function turnTo(card, { dataset: { notation } }) {
+  if (notation === state.notation) return;
+  keepWritten(card);
+  emit("open", { ...(card.written[notation] ?? notations[notation].begin), notation, ...ofExercise() });
+}
+
+/** A button for each notation. @param {GrammarCard} card */
+export function addKinds(card) {
+  const kind = ([name, { label, tab }]) =>
+    el("button", { type: "button", role: "radio", "data-notation": name, title: label }, tab ?? label);
+  card.kinds.append(...Object.entries(notations).map(kind));
+  card.kinds.addEventListener("click", (event) => {
+    const kind = targetOf(event).closest("button");
+    if (kind) turnTo(card, kind);
+  });
+  roving(card.kinds, (value) => turnTo(card, value));
+}
+
+/** @param {GrammarCard} card */
+export function showConverted(card, converted) {
+  if (converted.notation === state.notation) {
+    card.editor.write(converted.text.trimEnd()); // so that it can be undone
+    return;
+  }
+  keepWritten(card);
+  emit("open", { ...converted, ...ofExercise() });
+}
