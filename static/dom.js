@@ -1,7 +1,5 @@
-/* Elements and what is done with them: rows of buttons, menus, notices, the theme, the clipboard, files.
+/* Elements and what is done with them: rows of buttons, menus, notices, the clipboard, files.
    Text that a person or a model wrote enters the page through textContent, never as markup. */
-
-import { emit } from "./state.js";
 
 /** An element with properties, data-/aria- attributes and children (text nodes for strings). */
 export function el(tag, properties = {}, ...children) {
@@ -279,30 +277,3 @@ export function showNotice(text) {
   clearTimeout(noticeTimer);
   noticeTimer = setTimeout(() => box.classList.remove("on"), Math.max(4000, 60 * text.length));
 }
-
-/* The theme is set before anything is painted: the one that was chosen last, or the system's. */
-const systemTheme = matchMedia("(prefers-color-scheme: dark)");
-function keptTheme() {
-  try {
-    return localStorage.getItem("wb-theme");
-  } catch {
-    return null;
-  }
-}
-function applyTheme(dark) {
-  document.documentElement.dataset.theme = dark ? "dark" : "light";
-  document.body?.classList.toggle("dark", dark);
-  emit("theme", dark);
-}
-const followSystem = () => applyTheme((keptTheme() || (systemTheme.matches ? "dark" : "light")) === "dark");
-export function toggleTheme() {
-  const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("wb-theme", next);
-  } catch {
-    /* private window: it lasts as long as the page */
-  }
-  applyTheme(next === "dark");
-}
-systemTheme.addEventListener("change", followSystem);
-followSystem();

@@ -11,7 +11,6 @@ import {
   markChosen,
   roving,
   showNotice,
-  toggleTheme,
 } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
 import {
@@ -28,6 +27,7 @@ import {
   usualTitle,
 } from "./state.js";
 import { saved } from "./storage.js";
+import { toggleTheme } from "./theme.js";
 import { linkedWork, shareWork } from "./work.js";
 
 /** @import { Context } from "./wire" */

@@ -1,7 +1,7 @@
 /* A replay: one file that plays a run. The page's own cards draw it; what they would request from the server is in the
    file. Nothing is loaded, nothing is sent. */
 
-import { el, toggleTheme } from "./dom.js";
+import { el } from "./dom.js";
 import { createInspector } from "./inspector.js";
 import { notations } from "./notations.js";
 import { createPainter, piecesOf } from "./paint.js";
@@ -9,6 +9,7 @@ import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
 import { STAGES } from "./stages.js";
 import { cards, emit, grammarOf, on, state, TABS } from "./state.js";
+import { toggleTheme } from "./theme.js";
 
 /** Shows a sentence in the place of the run where records of the file have another shape. */
 function refuse(event) {
