@@ -7,11 +7,20 @@ import { el } from "./dom.js";
 import { namesIn, notations, propertiesIn } from "./notations.js";
 import { state } from "./state.js";
 
-/** @import { Completion, CompletionContext, Servers } from "./wire" */
+/** @typedef {{
+      list: HTMLElement, status: HTMLElementTagNameMap["span"], tables: Map<string, Promise<CompletionContext[]>>,
+      items: Completion[], chosen: number, span: { from: number, to: number }, writing: boolean,
+      latest: ReturnType<typeof createLatest>, area: HTMLTextAreaElement,
+      painter: ReturnType<typeof createPainter>, server: Servers["grammar"], notation: () => string,
+      write: (text: string) => void, opened: () => void,
+    }} CompletionList */
 
+/** @import { Completion, CompletionContext, Servers } from "./wire" */
+/** @import { createPainter } from "./paint.js" */
 /** Characters before the caret that are looked at, and words that are listed. */
-const BEFORE = 4000,
-  MOST = 60;
+const BEFORE = 4000;
+
+const MOST = 60;
 const CLASSES = { str: "quoted", rx: "quoted", esc: "quoted" };
 
 /** The place of the end of a JSON text in its tree: "path\nkey or value\nthe string that is typed". */
@@ -76,180 +85,6 @@ function namesOf(kind, lines, notation, caret) {
   return kind ? unique(defined.map((one) => plain(one.word, notation === "dataclass" ? "a class" : "a rule"))) : [];
 }
 
-/** @param {{ area: any, painter: any, host: Element, server: Servers["grammar"], notation: () => string,
-    write: (text: string) => void, opened: () => void }} parts */
-export function createCompletion({ area, painter, host, server, notation, write, opened }) {
-  const list = el("ul", { class: "complete", id: "wb-complete", role: "listbox", "aria-label": "Completions" });
-  list.hidden = true;
-  host.append(list);
-  const said = el("span", { class: "sr", role: "status" });
-  host.append(said);
-  /** @type {Map<string, Promise<CompletionContext[]>>} */
-  const tables = new Map();
-  let items = [],
-    chosen = 0,
-    span = { from: 0, to: 0 },
-    writing = false;
-  const latest = createLatest();
-
-  function tableOf(name) {
-    const table =
-      tables.get(name) ??
-      askServer(server.completions, { notation: name }).then((answer) => {
-        if (!answer.contexts) tables.delete(name);
-        return answer.contexts ?? [];
-      });
-    tables.set(name, table);
-    return table;
-  }
-
-  /** What fits at the caret: the words and the piece of text that they replace. */
-  function offered(contexts, asked) {
-    const caret = area.selectionStart,
-      text = area.value;
-    if (caret !== area.selectionEnd) return null;
-    const json = notations[notation()].table === notations.json_schema.table ? jsonPlace(text.slice(0, caret)) : null;
-    const kind = painter.kind(caret);
-    if (kind === "com") return null;
-    const where = CLASSES[kind] ?? "code",
-      subject = json ? json.place : text.slice(Math.max(0, caret - BEFORE), caret);
-    for (const context of contexts) {
-      const match = (!context.where || context.where === where) && new RegExp(context.before).exec(subject);
-      if (!match) continue;
-      const typed = match[1] ?? "";
-      if (!asked && !typed && !(context.eager && (!json || json.quoted))) return null;
-      const words = [...namesOf(context.names, painter.lines, notation(), caret), ...context.items];
-      const all = fitting(json ? words.map((word) => quoted(word, json, text.slice(caret))) : words, typed);
-      return all && { all, from: caret - typed.length, to: caret };
-    }
-    return null;
-  }
-
-  /** A word as the rest of a JSON string, or as a whole one; a key with its colon. */
-  function quoted(word, { quoted: open, key }, rest) {
-    const colon = key && !/^"?\s*:/.test(rest) ? ": " : "";
-    const end = open && rest.startsWith('"') ? (colon ? null : "") : `"${colon}`;
-    return { ...word, insert: `${open ? "" : '"'}${word.insert}${end ?? ""}` };
-  }
-
-  function show(found) {
-    if (!found) {
-      close();
-      return;
-    }
-    items = found.all;
-    span = found;
-    chosen = 0;
-    list.replaceChildren(
-      ...items.map((item, index) =>
-        el(
-          "li",
-          {
-            role: "option",
-            id: `wb-complete-${index}`,
-            onmousedown: (event) => event.preventDefault(), // the text keeps the caret
-            onclick: () => accept(index),
-          },
-          el("span", { class: "word" }, item.text),
-          el("span", { class: "quiet" }, item.about),
-        ),
-      ),
-    );
-    list.hidden = false;
-    opened();
-    area.setAttribute("aria-controls", list.id);
-    choose(0);
-    place(list, painter.rect(span.from));
-    said.textContent = `${items.length} completion${items.length === 1 ? "" : "s"}`;
-  }
-
-  function choose(index) {
-    chosen = (index + items.length) % items.length;
-    [...list.children].forEach((item, i) => {
-      item.setAttribute("aria-selected", String(i === chosen));
-    });
-    area.setAttribute("aria-activedescendant", `wb-complete-${chosen}`);
-    list.children[chosen].scrollIntoView({ block: "nearest" });
-  }
-
-  function close() {
-    latest.drop();
-    if (list.hidden) return;
-    list.hidden = true;
-    said.textContent = "";
-    area.removeAttribute("aria-activedescendant");
-    area.removeAttribute("aria-controls");
-  }
-
-  function accept(index) {
-    const item = items[index];
-    const rest = area.value.slice(span.to);
-    close();
-    // what is after the caret already is not written twice
-    let insert = item.insert,
-      skip = 0;
-    const tail = insert.match(/[>})"'\]]+$/)?.[0] ?? "";
-    if (tail && item.back === 0 && rest.startsWith(tail)) {
-      insert = insert.slice(0, -tail.length);
-      skip = tail.length;
-    }
-    writing = true;
-    area.focus();
-    area.setSelectionRange(span.from, span.to);
-    write(insert);
-    writing = false;
-    const caret = area.selectionStart + skip - item.back;
-    area.setSelectionRange(caret, caret);
-  }
-
-  const open = (asked) =>
-    latest.run(async (_ask, wait) => {
-      const contexts = await wait(tableOf(notation()));
-      if (document.activeElement === area) show(offered(contexts, asked));
-    });
-
-  area.setAttribute("aria-autocomplete", "list");
-  area.setAttribute("aria-haspopup", "listbox");
-  area.addEventListener("blur", close);
-  area.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    if (event.key === " " && event.ctrlKey) {
-      event.preventDefault();
-      open(true);
-      return;
-    }
-    if (list.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(list.clientHeight / (list.children[0].offsetHeight || 1)) - 1);
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
-    if (step) choose(Math.abs(step) > 1 ? Math.max(0, Math.min(items.length - 1, chosen + step)) : chosen + step);
-    else if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey)) accept(chosen);
-    else if (event.key === "Escape") close();
-    else {
-      if (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End") close();
-      return;
-    }
-    event.preventDefault();
-    event.stopImmediatePropagation(); // the editor and the page have other uses for these keys
-  });
-  // what scrolls the editor; a run scrolls its tokens all the time
-  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(area) && close(), true);
-  addEventListener("resize", close);
-
-  return {
-    /** The text was edited: by a letter the list opens or narrows. */
-    typed(event) {
-      const kind = event.inputType ?? "";
-      if (writing || event.isComposing) return;
-      if (kind === "insertText" || (kind.startsWith("delete") && !list.hidden)) open(false);
-      else close();
-    },
-    close,
-    get open() {
-      return !list.hidden;
-    },
-  };
-}
-
 /** Put a box on the page under a place of the text, or above it where there is more room. */
 export function place(box, rect) {
   const gap = 4,
@@ -260,4 +95,207 @@ export function place(box, rect) {
   box.style.maxHeight = `${Math.min(box.offsetHeight + 1, Math.max(80, under ? below : above))}px`;
   box.style.top = `${under ? rect.bottom + gap : rect.top - gap - box.offsetHeight}px`;
   box.style.left = `${Math.max(8, Math.min(rect.left - 8, innerWidth - box.offsetWidth - 8))}px`;
+}
+
+/** @param {CompletionList} completion */
+function tableOf(completion, name) {
+  const table =
+    completion.tables.get(name) ??
+    askServer(completion.server.completions, { notation: name }).then((answer) => {
+      if (!answer.contexts) completion.tables.delete(name);
+      return answer.contexts ?? [];
+    });
+  completion.tables.set(name, table);
+  return table;
+}
+
+/** What fits at the caret: the words and the piece of text that they replace. @param {CompletionList} completion */
+function itemsFor(completion, contexts, asked) {
+  const caret = completion.area.selectionStart,
+    text = completion.area.value;
+  if (caret !== completion.area.selectionEnd) return null;
+  const json =
+    notations[completion.notation()].table === notations.json_schema.table ? jsonPlace(text.slice(0, caret)) : null;
+  const kind = completion.painter.kind(caret);
+  if (kind === "com") return null;
+  const where = CLASSES[kind] ?? "code",
+    subject = json ? json.place : text.slice(Math.max(0, caret - BEFORE), caret);
+  for (const context of contexts) {
+    const match = (!context.where || context.where === where) && new RegExp(context.before).exec(subject);
+    if (!match) continue;
+    const typed = match[1] ?? "";
+    if (!asked && !typed && !(context.eager && (!json || json.quoted))) return null;
+    const words = [...namesOf(context.names, completion.painter.lines, completion.notation(), caret), ...context.items];
+    const all = fitting(json ? words.map((word) => quoted(word, json, text.slice(caret))) : words, typed);
+    return all && { all, from: caret - typed.length, to: caret };
+  }
+  return null;
+}
+
+/** A word as the rest of a JSON string, or as a whole one; a key with its colon. */
+function quoted(word, { quoted: open, key }, rest) {
+  const colon = key && !/^"?\s*:/.test(rest) ? ": " : "";
+  const end = open && rest.startsWith('"') ? (colon ? null : "") : `"${colon}`;
+  return { ...word, insert: `${open ? "" : '"'}${word.insert}${end ?? ""}` };
+}
+
+/** @param {CompletionList} completion */
+function showItems(completion, found) {
+  if (!found) {
+    closeList(completion);
+    return;
+  }
+  completion.items = found.all;
+  completion.span = found;
+  completion.chosen = 0;
+  completion.list.replaceChildren(
+    ...completion.items.map((item, index) =>
+      el(
+        "li",
+        {
+          role: "option",
+          id: `wb-complete-${index}`,
+          onmousedown: (event) => event.preventDefault(), // the text keeps the caret
+          onclick: () => accept(completion, index),
+        },
+        el("span", { class: "word" }, item.text),
+        el("span", { class: "quiet" }, item.about),
+      ),
+    ),
+  );
+  completion.list.hidden = false;
+  completion.opened();
+  completion.area.setAttribute("aria-controls", completion.list.id);
+  choose(completion, 0);
+  place(completion.list, completion.painter.rect(completion.span.from));
+  completion.status.textContent = `${completion.items.length} completion${completion.items.length === 1 ? "" : "s"}`;
+}
+
+/** @param {CompletionList} completion */
+function choose(completion, index) {
+  completion.chosen = (index + completion.items.length) % completion.items.length;
+  [...completion.list.children].forEach((item, i) => {
+    item.setAttribute("aria-selected", String(i === completion.chosen));
+  });
+  completion.area.setAttribute("aria-activedescendant", `wb-complete-${completion.chosen}`);
+  completion.list.children[completion.chosen].scrollIntoView({ block: "nearest" });
+}
+
+/** @param {CompletionList} completion */
+function closeList(completion) {
+  completion.latest.drop();
+  if (completion.list.hidden) return;
+  completion.list.hidden = true;
+  completion.status.textContent = "";
+  completion.area.removeAttribute("aria-activedescendant");
+  completion.area.removeAttribute("aria-controls");
+}
+
+/** @param {CompletionList} completion */
+function accept(completion, index) {
+  const item = completion.items[index];
+  const rest = completion.area.value.slice(completion.span.to);
+  closeList(completion);
+  // what is after the caret already is not written twice
+  let insert = item.insert,
+    skip = 0;
+  const tail = insert.match(/[>})"'\]]+$/)?.[0] ?? "";
+  if (tail && item.back === 0 && rest.startsWith(tail)) {
+    insert = insert.slice(0, -tail.length);
+    skip = tail.length;
+  }
+  completion.writing = true;
+  completion.area.focus();
+  completion.area.setSelectionRange(completion.span.from, completion.span.to);
+  completion.write(insert);
+  completion.writing = false;
+  const caret = completion.area.selectionStart + skip - item.back;
+  completion.area.setSelectionRange(caret, caret);
+}
+
+/** @param {CompletionList} completion */
+const openList = (completion, asked) =>
+  completion.latest.run(async (_ask, wait) => {
+    const contexts = await wait(tableOf(completion, completion.notation()));
+    if (document.activeElement === completion.area) showItems(completion, itemsFor(completion, contexts, asked));
+  });
+
+/** @param {{ area: any, painter: any, host: Element, server: Servers["grammar"], notation: () => string,
+    write: (text: string) => void, opened: () => void }} parts */
+export function createCompletion({ area, painter, host, server, notation, write, opened }) {
+  const list = el("ul", { class: "complete", id: "wb-complete", role: "listbox", "aria-label": "Completions" });
+  list.hidden = true;
+  host.append(list);
+  const said = el("span", { class: "sr", role: "status" });
+  host.append(said);
+  /** @type {Map<string, Promise<CompletionContext[]>>} */
+  const tables = new Map();
+  const latest = createLatest();
+  /** @type {CompletionList} */
+  const completion = {
+    list,
+    status: said,
+    tables,
+    items: [],
+    chosen: 0,
+    span: { from: 0, to: 0 },
+    writing: false,
+    latest,
+    area,
+    painter,
+    server,
+    notation,
+    write,
+    opened,
+  };
+  area.setAttribute("aria-autocomplete", "list");
+  area.setAttribute("aria-haspopup", "listbox");
+  area.addEventListener("blur", () => closeList(completion));
+  area.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === " " && event.ctrlKey) {
+      event.preventDefault();
+      openList(completion, true);
+      return;
+    }
+    if (list.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
+    const page = Math.max(1, Math.floor(list.clientHeight / (list.children[0].offsetHeight || 1)) - 1);
+    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
+    if (step)
+      choose(
+        completion,
+        Math.abs(step) > 1
+          ? Math.max(0, Math.min(completion.items.length - 1, completion.chosen + step))
+          : completion.chosen + step,
+      );
+    else if ((event.key === "Enter" && !event.shiftKey) || (event.key === "Tab" && !event.shiftKey))
+      accept(completion, completion.chosen);
+    else if (event.key === "Escape") closeList(completion);
+    else {
+      if (event.key.startsWith("Arrow") || event.key === "Home" || event.key === "End") closeList(completion);
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation(); // the editor and the page have other uses for these keys
+  });
+  // what scrolls the editor; a run scrolls its tokens all the time
+  addEventListener(
+    "scroll",
+    ({ target }) => target instanceof Node && target.contains(area) && closeList(completion),
+    true,
+  );
+  addEventListener("resize", () => closeList(completion));
+  return {
+    /** The text was edited: by a letter the list opens or narrows. */
+    typed(event) {
+      const kind = event.inputType ?? "";
+      if (completion.writing || event.isComposing) return;
+      if (kind === "insertText" || (kind.startsWith("delete") && !list.hidden)) openList(completion, false);
+      else closeList(completion);
+    },
+    close: () => closeList(completion),
+    get open() {
+      return !list.hidden;
+    },
+  };
 }

@@ -6,8 +6,15 @@ import { exportFiles } from "./export.js";
 import { createFilm } from "./film.js";
 import { fileNameNow, grammarOf, state } from "./state.js";
 
-/** @import { Context } from "./wire" */
+/** @typedef {{
+      which: HTMLSelectElement, part: HTMLSelectElement, box: HTMLElement, says: HTMLElement, acts: HTMLElement,
+      show: () => void, film: ReturnType<typeof createFilm> | null, grammar: (GrammarText & { example: string }) | null,
+      sent: Record<string, unknown> | null, latest: ReturnType<typeof createLatest>,
+      server: Context<"picture">["server"],
+    }} ConstructionSheet */
 
+/** @import { Context } from "./wire" */
+/** @import { GrammarText } from "./state.js" */
 /** The construction that belongs to the machine on a tab. */
 const OF_TAB = { tokens: "tokens", stack: "stack", rules: "stack" };
 
@@ -16,143 +23,169 @@ const STACKED = ["subsets", "minimal"];
 
 /** The parts that are tried where the whole grammar is too large for a film. */
 const MOST_TRIED = 8;
+
 /** The frames of a film in which something happens. */
 const FEWEST_FRAMES = 4;
 
 /** Pixels of the window's height that are around the pictures. */
 const AROUND = 370;
 
+/** @param {ConstructionSheet} sheet */
+const open = (sheet) =>
+  sheet.latest.run(async (ask) => {
+    sheet.grammar = { ...grammarOf(state.compiled), example: state.compiled.example };
+    sheet.which.replaceChildren();
+    const answer = await offer(sheet, ask, "");
+    if (answer) await choose(sheet, ask, answer);
+  });
+
+/** Show the dialog with the parts of the grammar, at the whole or at the first part that has a film.
+    @param {ConstructionSheet} sheet */
+async function choose(sheet, ask, answer) {
+  sheet.part.replaceChildren(
+    el("option", { value: "" }, "the whole grammar"),
+    ...answer.parts.map(({ key, title }) => el("option", { value: key }, title)),
+  );
+  sheet.part.closest("label").hidden = !answer.parts.length;
+  sheet.acts.hidden = true;
+  sheet.says.textContent = "";
+  sheet.show();
+  const whole = await requestOf(sheet, ask, "");
+  if (!whole.ok) sheet.part.value = await firstThatFits(sheet, ask, answer.parts);
+  loadFilm(sheet);
+  if (sheet.part.value)
+    sheet.says.replaceChildren(
+      el("span", { class: "quiet" }, `A part: of the whole grammar ${(whole.why ?? "").split(" — ")[0]}.`),
+    );
+}
+
+/** Offer the constructions of a part; the chosen one stays, if the part has it. @param {ConstructionSheet} sheet */
+async function offer(sheet, ask, key) {
+  const answer = await ask(sheet.server.construction_list, { ...sheet.grammar, part: key });
+  if (answer.fault || !answer.ok) return null;
+  const usable = answer.constructions.filter((one) => !one.missing).map((one) => one.name),
+    wanted = [sheet.which.value, OF_TAB[state.tab], "subsets", usable[0]].find((name) => usable.includes(name));
+  sheet.which.replaceChildren(
+    ...answer.constructions.map(({ name, title, missing }) =>
+      el(
+        "option",
+        { value: name, disabled: Boolean(missing), title: missing || null },
+        title + (missing ? ` (${missing})` : ""),
+      ),
+    ),
+  );
+  sheet.which.value = wanted;
+  return answer;
+}
+
+/** @param {ConstructionSheet} sheet */
+const requestOf = (sheet, ask, key) =>
+  ask(sheet.server.construction_film, { ...sheet.grammar, construction: sheet.which.value, part: key });
+
+/** The key of the first part that has a film, with several frames if any has; empty where the whole says why.
+    @param {ConstructionSheet} sheet */
+async function firstThatFits(sheet, ask, parts) {
+  let first = "";
+  for (const { key } of parts.slice(0, MOST_TRIED)) {
+    if (!(await offer(sheet, ask, key))) continue;
+    const film = await requestOf(sheet, ask, key);
+    if (film.ok && film.frames.length >= FEWEST_FRAMES) return key;
+    if (film.ok) first ||= key;
+  }
+  await offer(sheet, ask, first);
+  return first;
+}
+
+/** @param {ConstructionSheet} sheet */
+function loadFilm(sheet) {
+  const about = { ...sheet.grammar, construction: sheet.which.value, part: sheet.part.value };
+  sheet.says.textContent = "";
+  sheet.acts.hidden = true;
+  /** @param {any} more */
+  const question = (more) => sheet.server.construction_film({ ...about, ...more });
+  sheet.box.classList.toggle("broad", !STACKED.includes(sheet.which.value));
+  const film = createFilm(question, "", {
+    room: () => innerHeight - AROUND,
+    arrived: (more) => {
+      sheet.sent = { ...about, ...more };
+      sheet.acts.hidden = false;
+    },
+  });
+  film.figure.querySelector("figcaption").remove();
+  sheet.box.replaceChildren(film.figure);
+  sheet.film = film;
+  film.load();
+}
+
+/** @param {ConstructionSheet} sheet */
+const fileNameOf = (sheet) => `${fileNameNow()}-${sheet.which.value}-${(sheet.film?.now().frame ?? 0) + 1}`;
+
+/** @param {ConstructionSheet} sheet */
+function saveSvg(sheet) {
+  const lives = sheet.film?.now().pictures.map((pic) => pic.querySelector(".canvas svg:not(.leaving)"));
+  download(`${fileNameOf(sheet)}.svg`, "image/svg+xml", exportFiles.stacked(lives ?? []).text);
+}
+
+/** The frame for LaTeX; what went wrong is said under the film. @param {ConstructionSheet} sheet
+    @param {(tikz: string) => void} act */
+const withTikz = (sheet, act) =>
+  sheet.latest.run(async (ask) => {
+    const answer = await ask(sheet.server.frame_tikz, { ...sheet.sent, frame: sheet.film?.now().frame });
+    sheet.says.textContent = answer.fault || (answer.ok ? "" : answer.why) || "";
+    if (answer.ok) act(answer.tikz);
+  });
+
 /** @param {HTMLDialogElement} dialog @param {HTMLElement[]} buttons
     @param {Pick<Context<"picture">, "server">["server"]} server */
 export function createConstruction(dialog, buttons, server) {
   const find = (selector) => dialog.querySelector(selector);
-  const which = find("[name=construction]"),
-    part = find("[name=part]"),
-    box = find(".filmbox"),
-    says = find(".says"),
-    acts = find(".acts");
+  const which = find("[name=construction]");
+  const part = find("[name=part]");
+  const box = find(".filmbox");
+  const says = find(".says");
+  const acts = find(".acts");
   const show = createDialog(dialog);
-  let film = /** @type {any} */ (null),
-    grammar = /** @type {any} */ (null),
-    sent = /** @type {any} */ (null);
   const latest = createLatest({ busy: (waiting) => dialog.setAttribute("aria-busy", String(waiting)) });
-
-  const open = () =>
-    latest.run(async (ask) => {
-      grammar = { ...grammarOf(state.compiled), example: state.compiled.example };
-      which.replaceChildren();
-      const answer = await offer(ask, "");
-      if (answer) await choose(ask, answer);
-    });
-  for (const button of buttons) button.addEventListener("click", open);
-  /** Show the dialog with the parts of the grammar, at the whole or at the first part that has a film. */
-  async function choose(ask, answer) {
-    part.replaceChildren(
-      el("option", { value: "" }, "the whole grammar"),
-      ...answer.parts.map(({ key, title }) => el("option", { value: key }, title)),
-    );
-    part.closest("label").hidden = !answer.parts.length;
-    acts.hidden = true;
-    says.textContent = "";
-    show();
-    const whole = await asked(ask, "");
-    if (!whole.ok) part.value = await firstThatFits(ask, answer.parts);
-    load();
-    if (part.value)
-      says.replaceChildren(
-        el("span", { class: "quiet" }, `A part: of the whole grammar ${(whole.why ?? "").split(" — ")[0]}.`),
-      );
-  }
-  /** Offer the constructions of a part; the chosen one stays, if the part has it. */
-  async function offer(ask, key) {
-    const answer = await ask(server.construction_list, { ...grammar, part: key });
-    if (answer.fault || !answer.ok) return null;
-    const usable = answer.constructions.filter((one) => !one.missing).map((one) => one.name),
-      wanted = [which.value, OF_TAB[state.tab], "subsets", usable[0]].find((name) => usable.includes(name));
-    which.replaceChildren(
-      ...answer.constructions.map(({ name, title, missing }) =>
-        el(
-          "option",
-          { value: name, disabled: Boolean(missing), title: missing || null },
-          title + (missing ? ` (${missing})` : ""),
-        ),
-      ),
-    );
-    which.value = wanted;
-    return answer;
-  }
-  const asked = (ask, key) => ask(server.construction_film, { ...grammar, construction: which.value, part: key });
-  /** The key of the first part that has a film, with several frames if any has; empty where the whole says why. */
-  async function firstThatFits(ask, parts) {
-    let first = "";
-    for (const { key } of parts.slice(0, MOST_TRIED)) {
-      if (!(await offer(ask, key))) continue;
-      const film = await asked(ask, key);
-      if (film.ok && film.frames.length >= FEWEST_FRAMES) return key;
-      if (film.ok) first ||= key;
-    }
-    await offer(ask, first);
-    return first;
-  }
-
-  function load() {
-    const about = { ...grammar, construction: which.value, part: part.value };
-    says.textContent = "";
-    acts.hidden = true;
-    /** @param {any} more */
-    const question = (more) => server.construction_film({ ...about, ...more });
-    box.classList.toggle("broad", !STACKED.includes(which.value));
-    film = createFilm(question, "", {
-      room: () => innerHeight - AROUND,
-      arrived: (more) => {
-        sent = { ...about, ...more };
-        acts.hidden = false;
-      },
-    });
-    film.figure.querySelector("figcaption").remove();
-    box.replaceChildren(film.figure);
-    film.load();
-  }
+  /** @type {ConstructionSheet} */
+  const sheet = {
+    which,
+    part,
+    box,
+    says,
+    acts,
+    show,
+    film: null,
+    grammar: null,
+    sent: null,
+    latest,
+    server,
+  };
+  for (const button of buttons) button.addEventListener("click", () => open(sheet));
   which.addEventListener("change", () => {
     latest.drop();
-    load();
+    loadFilm(sheet);
   });
   part.addEventListener("change", () =>
     latest.run(async (ask) => {
-      await offer(ask, part.value);
-      load();
+      await offer(sheet, ask, part.value);
+      loadFilm(sheet);
     }),
   );
-
-  // -- a frame as a file ------------------------------------------------------------------------
-  const named = () => `${fileNameNow()}-${which.value}-${film.now().frame + 1}`;
-  function svg() {
-    const lives = film.now().pictures.map((pic) => pic.querySelector(".canvas svg:not(.leaving)"));
-    download(`${named()}.svg`, "image/svg+xml", exportFiles.stacked(lives).text);
-  }
-  /** The frame for LaTeX; what went wrong is said under the film. @param {(tikz: string) => void} act */
-  const withTikz = (act) =>
-    latest.run(async (ask) => {
-      const answer = await ask(server.frame_tikz, { ...sent, frame: film.now().frame });
-      says.textContent = answer.fault || (answer.ok ? "" : answer.why);
-      if (answer.ok) act(answer.tikz);
-    });
-  find("[data-act=svg]").addEventListener("click", svg);
+  find("[data-act=svg]").addEventListener("click", () => saveSvg(sheet));
   find("[data-act=tikz]").addEventListener("click", () => {
-    const name = named();
-    withTikz((text) => download(`${name}.tex`, "application/x-tex", text));
+    const name = fileNameOf(sheet);
+    withTikz(sheet, (text) => download(`${name}.tex`, "application/x-tex", text));
   });
-  find("[data-act=copy]").addEventListener("click", (event) => withTikz((text) => copyText(text, event.target)));
-
+  find("[data-act=copy]").addEventListener("click", (event) => withTikz(sheet, (text) => copyText(text, event.target)));
   // a button that its own press disables loses the focus to the document
   document.addEventListener("keydown", (event) => {
-    if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey || !film) return;
+    if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey || !sheet.film) return;
     if (targetOf(event).closest("input, select, .pic")) return;
     const act = {
-      ArrowRight: () => film.step(1),
-      ArrowLeft: () => film.step(-1),
-      Home: () => film.first(),
-      End: () => film.last(),
+      ArrowRight: () => sheet.film?.step(1),
+      ArrowLeft: () => sheet.film?.step(-1),
+      Home: () => sheet.film?.first(),
+      End: () => sheet.film?.last(),
     }[event.key];
     if (!act) return;
     event.preventDefault();
@@ -161,7 +194,7 @@ export function createConstruction(dialog, buttons, server) {
   dialog.addEventListener("close", () => {
     latest.drop();
     box.replaceChildren(); // a film that plays ends
-    film = null;
+    sheet.film = null;
     buttons.find((button) => button.checkVisibility())?.focus();
   });
 }

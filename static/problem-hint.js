@@ -5,141 +5,168 @@ import { place } from "./completion.js";
 import { el } from "./dom.js";
 import { emit } from "./state.js";
 
+/** @import { createPainter } from "./paint.js" */
+
+/** @typedef {import("./editor-state.js").Mark & { problem: import("./wire").Problem }} ProblemMark */
+
+/** @typedef {{
+      box: HTMLElement, marks: ProblemMark[], shown: ProblemMark[], closed: ProblemMark | null, timer: number,
+      pointed: boolean, area: HTMLTextAreaElement, painter: ReturnType<typeof createPainter>, busy: () => boolean,
+    }} ProblemHint */
+
 /** Milliseconds that the caret or the pointer rests before the box opens, */
-const REST = 350,
-  LEAVE = 250; // and until it closes after the pointer has left
+const REST = 350;
+
+const LEAVE = 250; // and until it closes after the pointer has left
 const COLOURS = { error: "no", warning: "warn", note: "quiet" };
+
+/** @param {ProblemHint} hint */
+const marksAt = (hint, where) => hint.marks.filter((mark) => mark.from <= where && where <= mark.to);
+
+function rowOf({ problem }) {
+  const fixable = (problem.fix ?? null) !== null;
+  return el(
+    "div",
+    { class: "item" },
+    el(
+      "span",
+      {},
+      el("b", { class: `word ${COLOURS[problem.severity] ?? "no"}` }, problem.severity),
+      ` ${problem.message}`,
+    ),
+    problem.hint ? el("span", { class: "hint" }, problem.hint) : null,
+    fixable
+      ? el("span", { class: "fixline" }, fixButton(problem), el("span", { class: "keys quiet" }, "Ctrl+."))
+      : null,
+  );
+}
+
+/** @param {ProblemHint} hint */
+function show(hint, found) {
+  clearTimeout(hint.timer);
+  if (!found.length || hint.busy()) {
+    hide(hint);
+    return;
+  }
+  if (
+    !hint.box.hidden &&
+    found.length === hint.shown.length &&
+    found.every((mark, index) => mark === hint.shown[index])
+  )
+    return;
+  hint.shown = found;
+  hint.box.replaceChildren(...found.slice(0, 3).map(rowOf));
+  hint.box.hidden = false;
+  hint.area.setAttribute("aria-describedby", hint.box.id);
+  place(hint.box, hint.painter.rect(found[0].from));
+}
+
+/** @param {ProblemHint} hint */
+function hide(hint) {
+  clearTimeout(hint.timer);
+  hint.pointed = false;
+  if (hint.box.hidden) return;
+  const held = hint.box.contains(document.activeElement);
+  hint.box.hidden = true;
+  hint.shown = [];
+  hint.area.removeAttribute("aria-describedby");
+  if (held) hint.area.focus();
+}
+
+/** Show what is at a place once it has been there for a moment. @param {ProblemHint} hint */
+function soon(hint, where, byPointer) {
+  const found = where < 0 ? [] : marksAt(hint, where);
+  if (!byPointer && hint.pointed) return; // the pointer is on another problem
+  clearTimeout(hint.timer);
+  hint.pointed = byPointer && found.length > 0;
+  if (found.length && found[0] === hint.closed) return;
+  if (!byPointer) hint.closed = null; // the caret is elsewhere
+  if (found.length) hint.timer = setTimeout(() => show(hint, found), REST);
+  if (!found.length && !hint.box.hidden && !hint.box.contains(document.activeElement))
+    hint.timer = setTimeout(() => !hint.box.matches(":hover") && hide(hint), byPointer ? LEAVE : 0);
+}
+
+/** Keys of the buttons in the box. @param {ProblemHint} hint @param {KeyboardEvent} event */
+function pressKey(hint, event) {
+  const buttons = [...hint.box.querySelectorAll("button")],
+    step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  if (event.key === "Escape") {
+    hint.closed = hint.shown[0];
+    hide(hint);
+    hint.area.focus();
+  } else if (step) buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length]?.focus();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
+}
 
 /** @param {{ area: any, painter: any, host: Element, busy: () => boolean }} parts */
 export function createProblemHint({ area, painter, host, busy }) {
   const box = el("div", { class: "athand", id: "wb-athand", role: "group", "aria-label": "Problem at the caret" });
   box.hidden = true;
   host.append(box);
-  let marks = [],
-    shown = [],
-    closed = null, // the mark whose box was closed with Escape
-    timer = 0,
-    pointed = false;
-
-  const at = (where) => marks.filter((mark) => mark.from <= where && where <= mark.to);
-
-  function row({ problem }) {
-    const fixable = (problem.fix ?? null) !== null;
-    return el(
-      "div",
-      { class: "item" },
-      el(
-        "span",
-        {},
-        el("b", { class: `word ${COLOURS[problem.severity] ?? "no"}` }, problem.severity),
-        ` ${problem.message}`,
-      ),
-      problem.hint ? el("span", { class: "hint" }, problem.hint) : null,
-      fixable
-        ? el("span", { class: "fixline" }, fixButton(problem), el("span", { class: "keys quiet" }, "Ctrl+."))
-        : null,
-    );
-  }
-
-  function show(found) {
-    clearTimeout(timer);
-    if (!found.length || busy()) {
-      hide();
-      return;
-    }
-    if (!box.hidden && found.length === shown.length && found.every((mark, index) => mark === shown[index])) return;
-    shown = found;
-    box.replaceChildren(...found.slice(0, 3).map(row));
-    box.hidden = false;
-    area.setAttribute("aria-describedby", box.id);
-    place(box, painter.rect(found[0].from));
-  }
-
-  function hide() {
-    clearTimeout(timer);
-    pointed = false;
-    if (box.hidden) return;
-    const held = box.contains(document.activeElement);
-    box.hidden = true;
-    shown = [];
-    area.removeAttribute("aria-describedby");
-    if (held) area.focus();
-  }
-
-  /** Show what is at a place once it has been there for a moment. */
-  function soon(where, byPointer) {
-    const found = where < 0 ? [] : at(where);
-    if (!byPointer && pointed) return; // the pointer is on another problem
-    clearTimeout(timer);
-    pointed = byPointer && found.length > 0;
-    if (found.length && found[0] === closed) return;
-    if (!byPointer) closed = null; // the caret is elsewhere
-    if (found.length) timer = setTimeout(() => show(found), REST);
-    if (!found.length && !box.hidden && !box.contains(document.activeElement))
-      timer = setTimeout(() => !box.matches(":hover") && hide(), byPointer ? LEAVE : 0);
-  }
-
+  /** @type {ProblemHint} */
+  const hint = {
+    box,
+    marks: [],
+    shown: [],
+    closed: null, // the mark whose box was closed with Escape
+    timer: 0,
+    pointed: false,
+    area,
+    painter,
+    busy,
+  };
   area.addEventListener("keydown", (event) => {
     if (event.key === "." && (event.ctrlKey || event.metaKey)) {
-      const found = at(area.selectionStart),
+      const found = marksAt(hint, area.selectionStart),
         fixes = found.filter(({ problem }) => (problem.fix ?? null) !== null);
       if (!found.length) return;
       event.preventDefault();
       if (fixes.length === 1) {
-        hide();
+        hide(hint);
         emit("fix", fixes[0].problem);
         return;
       }
-      show(found);
+      show(hint, found);
       box.querySelector("button")?.focus();
     } else if (event.key === "Escape" && !box.hidden && !busy()) {
-      closed = shown[0];
-      hide();
+      hint.closed = hint.shown[0];
+      hide(hint);
       event.preventDefault();
       event.stopImmediatePropagation();
     }
   });
-  box.addEventListener("keydown", (event) => {
-    const buttons = [...box.querySelectorAll("button")],
-      step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
-    if (event.key === "Escape") {
-      closed = shown[0];
-      hide();
-      area.focus();
-    } else if (step)
-      buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length]?.focus();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
-  });
+  box.addEventListener("keydown", (event) => pressKey(hint, event));
   box.addEventListener("mousedown", (event) => {
     if (event.target.closest("button")) event.preventDefault(); // the text keeps the caret
   });
   box.addEventListener("click", (event) => {
-    if (event.target.closest("button")) hide();
+    if (event.target.closest("button")) hide(hint);
   });
   box.addEventListener("pointerleave", () => {
-    if (!at(area.selectionStart).length) hide();
+    if (!marksAt(hint, area.selectionStart).length) hide(hint);
   });
-  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(area) && hide(), true);
-  addEventListener("resize", hide);
-  area.addEventListener("blur", () => setTimeout(() => !box.contains(document.activeElement) && !pointed && hide()));
+  addEventListener("scroll", ({ target }) => target instanceof Node && target.contains(area) && hide(hint), true);
+  addEventListener("resize", () => hide(hint));
+  area.addEventListener("blur", () =>
+    setTimeout(() => !box.contains(document.activeElement) && !hint.pointed && hide(hint)),
+  );
   document.addEventListener("pointerdown", (event) => {
-    if (event.target !== area && !box.contains(event.target)) hide();
+    if (event.target !== area && !box.contains(event.target)) hide(hint);
   });
-
   return {
     /** The marks of the problems, each with its problem. */
     set(list) {
       const same = (mark) =>
         list.find((other) => other.from === mark.from && other.problem.message === mark.problem.message);
-      marks = list;
+      hint.marks = list;
       if (box.hidden) return;
-      if (shown.every(same)) shown = shown.map(same);
-      else hide();
+      if (hint.shown.every(same)) hint.shown = hint.shown.map(same);
+      else hide(hint);
     },
-    caret: (where) => soon(where, false),
-    pointer: (where) => soon(where, true),
-    hide,
+    caret: (where) => soon(hint, where, false),
+    pointer: (where) => soon(hint, where, true),
+    hide: () => hide(hint),
   };
 }
