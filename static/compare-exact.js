@@ -6,15 +6,28 @@ import { download, el, svgEl } from "./dom.js";
 import { fileNameNow } from "./state.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
 
-/** @import { DistanceCurve } from "./wire" */
+/** @typedef {{ about(name: string): { title: string } | undefined, small(): void,
+      distribution(ask: Ask, sent: object): Promise<Answer<Distribution>> }} ExactDoors */
 
+/** @typedef {{
+      latest: ReturnType<typeof createLatest>, card: HTMLElement, doors: ExactDoors,
+    }} ExactCard */
+
+const OWN = {
+  own: ["the model's own", "The model's own probability of each accepted text, over all its spellings in tokens"],
+  own_proper: ["own, proper", "The same, over the tokenizer's own spelling of each text alone"],
+};
+
+/** @import { Answer, DistanceCurve, Distribution } from "./wire" */
+/** @import { Ask } from "./ask.js" */
 /* The chart of distances: its size, and the room around the plot, in pixels of the picture. */
-const WIDE = 640,
-  HIGH = 230,
-  LEFT = 44,
-  RIGHT = 112,
-  TOP = 12,
-  BOTTOM = 38;
+const WIDE = 640;
+
+const HIGH = 230;
+const LEFT = 44;
+const RIGHT = 112;
+const TOP = 12;
+const BOTTOM = 38;
 
 /** How far the drawn texts are from the model's own distribution, against the forward passes spent.
     @param {DistanceCurve[]} curves */
@@ -67,215 +80,7 @@ function curvesFigure(curves) {
   );
 }
 
-export function createExactCard(card, doors) {
-  const OWN = {
-    own: ["the model's own", "The model's own probability of each accepted text, over all its spellings in tokens"],
-    own_proper: ["own, proper", "The same, over the tokenizer's own spelling of each text alone"],
-  };
-  const latest = createLatest();
-
-  const figure = (value) => (value === null ? "∞" : value < 0.001 && value > 0 ? "< 0.001" : value.toFixed(3));
-  /** Methods that come to the same share a column: a distribution is what a mask lets through, however it is made. */
-  function united(answer) {
-    const found = new Map();
-    answer.columns.forEach((column, i) => {
-      const same = JSON.stringify(OWN[column.name] ? column.name : answer.texts.map(({ p }) => p[i].toPrecision(9)));
-      if (found.has(same)) found.get(same).names.push(column.name);
-      else found.set(same, { ...column, at: i, names: [column.name] });
-    });
-    return [...found.values()];
-  }
-  const several = (names) => (names.length < 4 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`);
-  function head(column) {
-    const [title, says] = OWN[column.name] ?? [
-      several(column.names),
-      column.names.map((name) => `${name}: ${doors.about(name)?.title ?? ""}`).join("\n"),
-    ];
-    const words =
-      column.name === "own"
-        ? [el("span", { class: "quiet" }, "what the others should be")]
-        : [
-            el(
-              "span",
-              { title: "Total variation: the largest difference between the two probabilities of a set of texts" },
-              "TV ",
-              el("b", {}, figure(column.total_variation)),
-            ),
-            el(
-              "span",
-              {
-                title:
-                  "Kullback–Leibler divergence from the model's own distribution to the method's, in nats; ∞ if " +
-                  "the method gives an accepted text probability 0",
-              },
-              "KL ",
-              el("b", {}, figure(column.kl)),
-            ),
-          ];
-    return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...words));
-  }
-  /** A bar, with a tick where the model's own would end. */
-  function bar(value, own, first) {
-    const wide = (p) => `${(100 * p).toFixed(2)}%`;
-    const track = el(
-      "span",
-      { class: "track", "aria-hidden": "true" },
-      el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }),
-    );
-    if (!first) track.append(el("u", { style: `left: ${wide(own)}` }));
-    return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, formatPercent(value))));
-  }
-  const row = (name, values) =>
-    el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
-
-  /** The likeliest text of a column, with its chance. */
-  function likeliest(answer, name) {
-    const index = answer.columns.findIndex((column) => column.name === name);
-    if (index < 0) return null;
-    const [{ text, p }] = [...answer.texts].sort((a, b) => b.p[index] - a.p[index]);
-    return { text, p: p[index] };
-  }
-  /** What the mask makes of the model's own answer, in a sentence. */
-  function headline(answer) {
-    const own = likeliest(answer, "own"),
-      masked = likeliest(answer, "automaton");
-    if (!own || !masked) return [];
-    const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)} %)`];
-    const same = own.text === masked.text;
-    return [
-      el(
-        "p",
-        { class: "headline" },
-        "Among the accepted texts, the model's own answer is ",
-        ...shown(own),
-        same ? ". The mask keeps it: " : ". The mask makes it ",
-        ...(same ? [`${(100 * masked.p).toFixed(0)} %`] : shown(masked)),
-        ".",
-      ),
-    ];
-  }
-
-  function draw(answer) {
-    const columns = united(answer),
-      only = (p) => columns.map(({ at }) => p[at]);
-    const rows = answer.texts.map(({ text, p }) => row(el("code", {}, glyphs({ text }) || "(empty)"), only(p)));
-    if (answer.others)
-      rows.push(
-        row(
-          el("span", { class: "quiet" }, `${formatNumber(answer.count - answer.texts.length)} others`),
-          only(answer.others),
-        ),
-      );
-    const failed = Object.entries(answer.failed).map(([name, why]) =>
-      el("p", { class: "quiet small" }, el("code", {}, name), " has no column: ", why),
-    );
-    card.replaceChildren(
-      el(
-        "div",
-        { class: "bar" },
-        el("h2", {}, "Exact distribution"),
-        el(
-          "span",
-          {},
-          `${formatNumber(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ` +
-            `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
-        ),
-      ),
-      el("p", { class: "asked" }, el("span", { class: "quiet" }, "After the prompt "), el("code", {}, answer.prompt)),
-      ...headline(answer),
-      el(
-        "div",
-        { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" },
-        el(
-          "table",
-          {},
-          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Text"), ...columns.map(head))),
-          el("tbody", {}, ...rows),
-        ),
-      ),
-      el(
-        "div",
-        { class: "notes" },
-        el(
-          "p",
-          { class: "quiet small" },
-          el(
-            "span",
-            { class: "track sample", "aria-hidden": "true" },
-            el("i", { style: "width: 70%" }),
-            el("u", { style: "left: 45%" }),
-          ),
-          " The bar is the method's probability, the tick the model's own. A mask renormalises the " +
-            "probabilities at every token and does not look ahead: a likely first token is taken even where all " +
-            "texts that continue it are unlikely.",
-        ),
-        el(
-          "p",
-          { class: "quiet small" },
-          el("b", {}, "TV"),
-          ", total variation: the largest difference between the probabilities that the method and the model " +
-            "alone give to a set of texts; 0 means equal distributions, 1 means no text in common.",
-        ),
-        el(
-          "p",
-          { class: "quiet small" },
-          el("b", {}, "KL"),
-          ", Kullback–Leibler divergence, in nats: the mean of log (own probability / method's probability) over " +
-            "texts drawn from the model's own distribution; 0 means equal distributions, ∞ that the method never " +
-            "writes one of these texts.",
-        ),
-        ...failed,
-      ),
-      ...(answer.curves.length ? [curvesFigure(answer.curves)] : []),
-    );
-    card.hidden = false;
-  }
-  function note(text, ...ways) {
-    card.replaceChildren(
-      el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways),
-    );
-    card.hidden = false;
-  }
-  const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
-
-  /** Of what was compared; nothing for null. */
-  function show(comparison, further = false) {
-    latest.drop();
-    if (!comparison) {
-      card.hidden = true;
-      return;
-    }
-    if (comparison.distribution) {
-      draw(comparison.distribution);
-      return;
-    }
-    note("asking the model about every text…");
-    const sent = { ...comparison.about, prompts: [comparison.shown.prompt], further };
-    latest.run(async (ask) => tell(await doors.distribution(ask, sent), comparison, further));
-  }
-  function tell(answer, comparison, further) {
-    if (answer.ok) {
-      draw(answer);
-      return;
-    }
-    const more =
-      further || answer.fault
-        ? null
-        : button("Look further", "Try up to ten times as many texts: the model scores each, which takes a while", () =>
-            show(comparison, true),
-          );
-    note(
-      `Not computed for this grammar: ${answer.why || answer.fault}`,
-      more,
-      button("Try six names", "A small language on which each method has a different distribution", doors.small),
-    );
-  }
-
-  return { show };
-}
-
 /* A comparison as files: one row for each run (CSV), or every record (NDJSON). */
-
 const FIELDS = [
   "valid",
   "proper",
@@ -294,11 +99,14 @@ const FIELDS = [
   "tokens_per_second",
   "compile_ms",
 ];
+
 const cell = (value) => {
   const text = value === null || value === undefined ? "" : String(value);
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
+
 const text = (run) => spelledText(run.steps);
+
 const named = () => `${fileNameNow()}.compare`;
 
 /** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */
@@ -321,6 +129,7 @@ function csv({ runs }) {
     `${[["method", "prompt", "seed", ...FIELDS, "error", "text"].join(","), ...rows].join("\r\n")}\r\n`,
   );
 }
+
 /** What was asked, then a line a run with its measures and its tokens. */
 function ndjson({ about, model, runs }) {
   const lines = runs.map(({ method, prompt, seed, end, why, steps }) => ({
@@ -339,4 +148,231 @@ function ndjson({ about, model, runs }) {
     [{ k: "head", ...about, model }, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""),
   );
 }
+
 export const comparisonFiles = { csv, ndjson };
+
+const figure = (value) => (value === null ? "∞" : value < 0.001 && value > 0 ? "< 0.001" : value.toFixed(3));
+
+/** Methods that come to the same share a column: a distribution is what a mask lets through, however it is made. */
+function mergeColumns(answer) {
+  const found = new Map();
+  answer.columns.forEach((column, i) => {
+    const same = JSON.stringify(OWN[column.name] ? column.name : answer.texts.map(({ p }) => p[i].toPrecision(9)));
+    if (found.has(same)) found.get(same).names.push(column.name);
+    else found.set(same, { ...column, at: i, names: [column.name] });
+  });
+  return [...found.values()];
+}
+
+const namesInWords = (names) => (names.length < 4 ? names.join(", ") : `${names[0]} and ${names.length - 1} more`);
+
+/** @param {ExactCard} exact */
+function headOf(exact, column) {
+  const [title, says] = OWN[column.name] ?? [
+    namesInWords(column.names),
+    column.names.map((name) => `${name}: ${exact.doors.about(name)?.title ?? ""}`).join("\n"),
+  ];
+  const words =
+    column.name === "own"
+      ? [el("span", { class: "quiet" }, "what the others should be")]
+      : [
+          el(
+            "span",
+            { title: "Total variation: the largest difference between the two probabilities of a set of texts" },
+            "TV ",
+            el("b", {}, figure(column.total_variation)),
+          ),
+          el(
+            "span",
+            {
+              title:
+                "Kullback–Leibler divergence from the model's own distribution to the method's, in nats; ∞ if " +
+                "the method gives an accepted text probability 0",
+            },
+            "KL ",
+            el("b", {}, figure(column.kl)),
+          ),
+        ];
+  return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...words));
+}
+
+/** A bar, with a tick where the model's own would end. */
+function bar(value, own, first) {
+  const wide = (p) => `${(100 * p).toFixed(2)}%`;
+  const track = el(
+    "span",
+    { class: "track", "aria-hidden": "true" },
+    el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }),
+  );
+  if (!first) track.append(el("u", { style: `left: ${wide(own)}` }));
+  return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, formatPercent(value))));
+}
+
+const row = (name, values) =>
+  el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
+
+/** The likeliest text of a column, with its chance. */
+function likeliest(answer, name) {
+  const index = answer.columns.findIndex((column) => column.name === name);
+  if (index < 0) return null;
+  const [{ text, p }] = [...answer.texts].sort((a, b) => b.p[index] - a.p[index]);
+  return { text, p: p[index] };
+}
+
+/** What the mask makes of the model's own answer, in a sentence. */
+function headline(answer) {
+  const own = likeliest(answer, "own"),
+    masked = likeliest(answer, "automaton");
+  if (!own || !masked) return [];
+  const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)} %)`];
+  const same = own.text === masked.text;
+  return [
+    el(
+      "p",
+      { class: "headline" },
+      "Among the accepted texts, the model's own answer is ",
+      ...shown(own),
+      same ? ". The mask keeps it: " : ". The mask makes it ",
+      ...(same ? [`${(100 * masked.p).toFixed(0)} %`] : shown(masked)),
+      ".",
+    ),
+  ];
+}
+
+/** @param {ExactCard} exact */
+function draw(exact, answer) {
+  const columns = mergeColumns(answer),
+    only = (p) => columns.map(({ at }) => p[at]);
+  const rows = answer.texts.map(({ text, p }) => row(el("code", {}, glyphs({ text }) || "(empty)"), only(p)));
+  if (answer.others)
+    rows.push(
+      row(
+        el("span", { class: "quiet" }, `${formatNumber(answer.count - answer.texts.length)} others`),
+        only(answer.others),
+      ),
+    );
+  const failed = Object.entries(answer.failed).map(([name, why]) =>
+    el("p", { class: "quiet small" }, el("code", {}, name), " has no column: ", why),
+  );
+  exact.card.replaceChildren(
+    el(
+      "div",
+      { class: "bar" },
+      el("h2", {}, "Exact distribution"),
+      el(
+        "span",
+        {},
+        `${formatNumber(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ` +
+          `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
+      ),
+    ),
+    el("p", { class: "asked" }, el("span", { class: "quiet" }, "After the prompt "), el("code", {}, answer.prompt)),
+    ...headline(answer),
+    el(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" },
+      el(
+        "table",
+        {},
+        el(
+          "thead",
+          {},
+          el("tr", {}, el("th", { scope: "col" }, "Text"), ...columns.map((column) => headOf(exact, column))),
+        ),
+        el("tbody", {}, ...rows),
+      ),
+    ),
+    el(
+      "div",
+      { class: "notes" },
+      el(
+        "p",
+        { class: "quiet small" },
+        el(
+          "span",
+          { class: "track sample", "aria-hidden": "true" },
+          el("i", { style: "width: 70%" }),
+          el("u", { style: "left: 45%" }),
+        ),
+        " The bar is the method's probability, the tick the model's own. A mask renormalises the " +
+          "probabilities at every token and does not look ahead: a likely first token is taken even where all " +
+          "texts that continue it are unlikely.",
+      ),
+      el(
+        "p",
+        { class: "quiet small" },
+        el("b", {}, "TV"),
+        ", total variation: the largest difference between the probabilities that the method and the model " +
+          "alone give to a set of texts; 0 means equal distributions, 1 means no text in common.",
+      ),
+      el(
+        "p",
+        { class: "quiet small" },
+        el("b", {}, "KL"),
+        ", Kullback–Leibler divergence, in nats: the mean of log (own probability / method's probability) over " +
+          "texts drawn from the model's own distribution; 0 means equal distributions, ∞ that the method never " +
+          "writes one of these texts.",
+      ),
+      ...failed,
+    ),
+    ...(answer.curves.length ? [curvesFigure(answer.curves)] : []),
+  );
+  exact.card.hidden = false;
+}
+
+/** @param {ExactCard} exact */
+function note(exact, text, ...ways) {
+  exact.card.replaceChildren(
+    el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways),
+  );
+  exact.card.hidden = false;
+}
+
+const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
+
+/** Of what was compared; nothing for null. @param {ExactCard} exact */
+function show(exact, comparison, further = false) {
+  exact.latest.drop();
+  if (!comparison) {
+    exact.card.hidden = true;
+    return;
+  }
+  if (comparison.distribution) {
+    draw(exact, comparison.distribution);
+    return;
+  }
+  note(exact, "asking the model about every text…");
+  const sent = { ...comparison.about, prompts: [comparison.shown.prompt], further };
+  exact.latest.run(async (ask) => tell(exact, await exact.doors.distribution(ask, sent), comparison, further));
+}
+
+/** @param {ExactCard} exact */
+function tell(exact, answer, comparison, further) {
+  if (answer.ok) {
+    draw(exact, answer);
+    return;
+  }
+  const more =
+    further || answer.fault
+      ? null
+      : button("Look further", "Try up to ten times as many texts: the model scores each, which takes a while", () =>
+          show(exact, comparison, true),
+        );
+  note(
+    exact,
+    `Not computed for this grammar: ${answer.why || answer.fault}`,
+    more,
+    button("Try six names", "A small language on which each method has a different distribution", exact.doors.small),
+  );
+}
+
+export function createExactCard(card, doors) {
+  const latest = createLatest();
+  /** @type {ExactCard} */
+  const exact = {
+    latest,
+    card,
+    doors,
+  };
+  return { show: (comparison, further) => show(exact, comparison, further) };
+}

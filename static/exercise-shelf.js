@@ -7,8 +7,16 @@ import { notations } from "./notations.js";
 import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
-/** @import { Answer, CourseAnswer, ExerciseEntry, ShelvedExercise, Servers } from "./wire" */
+/** @typedef {{
+      page: HTMLElement, tabs: HTMLElement, all: ShelvedExercise[], course: Answer<CourseAnswer> | null,
+      kinds: ConditionKind[], asking: Promise<void> | null, chooseTab: (tab: string) => void,
+      reading: ReturnType<typeof createLatest>, server: Servers["exercise"],
+      acts: Record<string, (named?: string) => void>,
+    }} Shelf */
 
+const TABS = { lessons: "Lessons", exercises: "Exercises", course: "Course" };
+
+/** @import { Answer, ConditionKind, CourseAnswer, ExerciseEntry, Servers, ShelvedExercise } from "./wire" */
 const done = () => saved.get("exercises done", {}) || {};
 
 /** Which exercises are solved, by their keys. */
@@ -29,232 +37,6 @@ const stepsDone = ({ lesson, steps }) => {
   const kept = saved.get("lessons done", {})?.[lesson] ?? [];
   return kept.filter((number) => number < steps).length;
 };
-
-/** @param {HTMLElement} box @param {Servers["exercise"]} server
-    @param {Record<string, (named?: string) => void>} acts */
-export function createShelf(box, server, acts) {
-  const page = box.querySelector(".exlist"),
-    tabs = box.querySelector(".tabs");
-  /** @type {ShelvedExercise[]} */
-  let all = [];
-  /** @type {Answer<CourseAnswer> | null} */
-  let course = null;
-  let kinds = [];
-  /** @type {Promise<void> | null} */
-  let asking = null;
-
-  /** The list of the server, asked for once. */
-  function load() {
-    asking ??= askServer(server.exercise_list, {}).then((answer) => {
-      if (answer.fault || !answer.ok) {
-        asking = null;
-        page.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
-        return;
-      }
-      all = answer.exercises;
-      kinds = answer.conditions;
-    });
-    return asking;
-  }
-
-  // -- tabs ----------------------------------------------------------------------------------------
-  const TABS = { lessons: "Lessons", exercises: "Exercises", course: "Course" };
-  const chooseTab = radios(tabs, "data-tab", Object.entries(TABS), show);
-  function show(tab) {
-    if (tab === "course" && !course) tab = "exercises";
-    document.body.dataset.shelf = tab;
-    chooseTab(tab);
-    tabs.querySelector("[data-tab=course]").hidden = !course;
-    page.hidden = tab === "lessons";
-    saved.set("learn tab", tab);
-    address(tab);
-    if (tab !== "lessons") draw();
-  }
-
-  /** ``?learn=exercises`` opens this list; the address of a lesson is written by the lessons. */
-  function address(tab) {
-    const asked = new URLSearchParams(location.search);
-    if (state.view !== "learn" || (tab === "lessons" && asked.get("learn") !== "exercises")) return;
-    asked.delete("learn");
-    asked.delete("step");
-    if (tab === "exercises" || (tab === "course" && !location.hash.startsWith("#c="))) asked.set("learn", "exercises");
-    const rest = String(asked);
-    history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
-  }
-
-  /** @param {ExerciseEntry} one */
-  function entry(one, number) {
-    const solved = progress.isDone(one.key);
-    return row(number, one.title, solved ? "✓ solved" : "", solved, () => acts.open(one.exercise), [
-      el("span", { class: "about" }, ...words(one.task)),
-      el(
-        "span",
-        { class: "about small" },
-        [...one.notations.map((name) => notations[name]?.label ?? name), ...one.conditions].join(" · "),
-      ),
-    ]);
-  }
-  const row = (number, title, mark, good, act, more) =>
-    el(
-      "li",
-      {},
-      el(
-        "button",
-        { type: "button", onclick: act },
-        el("span", { class: "n" }, String(number)),
-        el("span", { class: "t" }, title),
-        el("span", { class: good ? "m good" : "m" }, mark),
-        ...more,
-      ),
-    );
-
-  async function draw() {
-    await load();
-    if (!all.length) return;
-    if (document.body.dataset.shelf === "course" && course) drawCourse();
-    else drawExercises();
-  }
-  const button = (text, act, properties = {}) => el("button", { type: "button", onclick: act, ...properties }, text);
-
-  function drawExercises() {
-    const solved = all.filter((one) => progress.isDone(one.key)).length;
-    const shelves = [...new Set(all.map((one) => one.shelf))];
-    page.replaceChildren(
-      el(
-        "header",
-        {},
-        el("h2", {}, "Exercises"),
-        el("span", { class: solved === all.length ? "good" : "quiet" }, `${solved} of ${all.length} solved`),
-        el("span", { class: "grow" }),
-        button("Print the sheet", () => printSheet("Exercises", all)),
-        button("Make an exercise", () => acts.make()),
-        button("Make a course", () => emit("make course")),
-        solved ? button("Reset progress", reset) : "",
-      ),
-      ...shelves.map((title) =>
-        el(
-          "section",
-          { "aria-label": title },
-          el("h3", {}, title),
-          el("ol", {}, ...all.filter((one) => one.shelf === title).map((one) => entry(one, all.indexOf(one) + 1))),
-        ),
-      ),
-      el("p", { class: "quiet small" }, "Your answers and what you have solved are kept in this browser."),
-    );
-  }
-  function reset(event) {
-    if (event.target.dataset.sure) {
-      progress.reset();
-      return;
-    }
-    event.target.dataset.sure = "yes";
-    event.target.textContent = "Delete all answers?";
-  }
-
-  function drawCourse() {
-    const whole = (one) => ("lesson" in one ? stepsDone(one) === one.steps : progress.isDone(one.key));
-    if (!course) return;
-    const { title, items } = course;
-    const count = items.filter(whole).length;
-    page.replaceChildren(
-      el(
-        "header",
-        {},
-        el("h2", {}, title),
-        el("span", { class: "quiet" }, `${count} of ${items.length} done`),
-        el("span", { class: "grow" }),
-        button("Print the sheet", () => printSheet(title, exercisesOf(course))),
-        button("Leave the course", leaveCourse),
-      ),
-      el(
-        "ol",
-        { class: "plain" },
-        ...items.map((one, i) =>
-          "lesson" in one
-            ? row(
-                i + 1,
-                `Lesson: ${one.title}`,
-                whole(one) ? "✓ done" : `${stepsDone(one)}/${one.steps} steps`,
-                whole(one),
-                () => {
-                  show("lessons");
-                  emit("open lesson", one.lesson);
-                },
-                [],
-              )
-            : entry(one, i + 1),
-        ),
-      ),
-    );
-  }
-  const exercisesOf = (one) => one.items.filter((each) => !("lesson" in each));
-
-  // -- the course ------------------------------------------------------------------------------------
-  const reading = createLatest();
-  /** Read a course; undefined if another one was requested meanwhile. */
-  const readCourse = (link) =>
-    reading.run(async (ask) => {
-      const answer = await ask(server.course, { course: link });
-      if (answer.fault || !answer.ok) {
-        showNotice(answer.fault || answer.why);
-        return false;
-      }
-      course = answer;
-      saved.set("course", link);
-      return true;
-    });
-  function leaveCourse() {
-    reading.drop();
-    course = null;
-    saved.remove("course");
-    if (location.hash.startsWith("#c=")) history.replaceState(null, "", location.pathname + location.search);
-    show("exercises");
-  }
-
-  on("view", async (view) => {
-    if (view !== "learn") return;
-    const kept = saved.get("course");
-    if (!course && kept) await readCourse(kept);
-    const asked = location.hash.startsWith("#c=") ? null : new URLSearchParams(location.search).get("learn");
-    const wanted = asked && (asked === "exercises" ? asked : "lessons");
-    show(document.body.dataset.shelf ?? wanted ?? saved.get("learn tab", "lessons"));
-  });
-  on("exercise solved", () => {
-    if (state.view === "learn" && !page.hidden) draw();
-  });
-  markChosen(tabs, "aria-checked", tabs.firstElementChild);
-
-  return {
-    show,
-    conditions: async () => {
-      await load();
-      return kinds;
-    },
-    all: async () => {
-      await load();
-      return all;
-    },
-    /** Where an exercise is: in the course if it is one of it, else on the shelf. */
-    async placeOf(exercise) {
-      await load();
-      const inCourse = document.body.dataset.shelf === "course" && course ? exercisesOf(course) : [];
-      for (const [list, members] of /** @type {[string, ExerciseEntry[]][]} */ ([
-        ["Exercise of the course", inCourse],
-        ["Exercise", all],
-      ])) {
-        const at = members.findIndex((one) => one.exercise === exercise);
-        if (at >= 0) return { list, number: at + 1, count: members.length, next: members[at + 1]?.exercise ?? null };
-      }
-      return { list: "Exercise", number: 0, count: 0, next: null };
-    },
-    async openCourse(link) {
-      if (!(await readCourse(link))) return;
-      document.body.dataset.shelf = "course";
-      if (state.view === "learn") show("course");
-      else emit("look", "learn");
-    },
-  };
-}
 
 /** Exercises on paper; with ``solutions`` for a teacher. */
 export function printSheet(title, exercises, solutions = false) {
@@ -294,4 +76,245 @@ export function printSheet(title, exercises, solutions = false) {
     ),
   );
   printAlone(sheet);
+}
+
+/** The list of the server, asked for once. @param {Shelf} card */
+function load(card) {
+  card.asking ??= askServer(card.server.exercise_list, {}).then((answer) => {
+    if (answer.fault || !answer.ok) {
+      card.asking = null;
+      card.page.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
+      return;
+    }
+    card.all = answer.exercises;
+    card.kinds = answer.conditions;
+  });
+  return card.asking;
+}
+
+/** @param {Shelf} card */
+function show(card, tab) {
+  if (tab === "course" && !card.course) tab = "exercises";
+  document.body.dataset.shelf = tab;
+  card.chooseTab(tab);
+  card.tabs.querySelector("[data-tab=course]").hidden = !card.course;
+  card.page.hidden = tab === "lessons";
+  saved.set("learn tab", tab);
+  address(tab);
+  if (tab !== "lessons") draw(card);
+}
+
+/** ``?learn=exercises`` opens this list; the address of a lesson is written by the lessons. */
+function address(tab) {
+  const asked = new URLSearchParams(location.search);
+  if (state.view !== "learn" || (tab === "lessons" && asked.get("learn") !== "exercises")) return;
+  asked.delete("learn");
+  asked.delete("step");
+  if (tab === "exercises" || (tab === "course" && !location.hash.startsWith("#c="))) asked.set("learn", "exercises");
+  const rest = String(asked);
+  history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
+}
+
+/** @param {Shelf} card @param {ExerciseEntry} one */
+function entry(card, one, number) {
+  const solved = progress.isDone(one.key);
+  return row(number, one.title, solved ? "✓ solved" : "", solved, () => card.acts.open(one.exercise), [
+    el("span", { class: "about" }, ...words(one.task)),
+    el(
+      "span",
+      { class: "about small" },
+      [...one.notations.map((name) => notations[name]?.label ?? name), ...one.conditions].join(" · "),
+    ),
+  ]);
+}
+
+const row = (number, title, mark, good, act, more) =>
+  el(
+    "li",
+    {},
+    el(
+      "button",
+      { type: "button", onclick: act },
+      el("span", { class: "n" }, String(number)),
+      el("span", { class: "t" }, title),
+      el("span", { class: good ? "m good" : "m" }, mark),
+      ...more,
+    ),
+  );
+
+/** @param {Shelf} card */
+async function draw(card) {
+  await load(card);
+  if (!card.all.length) return;
+  if (document.body.dataset.shelf === "course" && card.course) drawCourse(card);
+  else drawExercises(card);
+}
+
+const button = (text, act, properties = {}) => el("button", { type: "button", onclick: act, ...properties }, text);
+
+/** @param {Shelf} card */
+function drawExercises(card) {
+  const solved = card.all.filter((one) => progress.isDone(one.key)).length;
+  const shelves = [...new Set(card.all.map((one) => one.shelf))];
+  card.page.replaceChildren(
+    el(
+      "header",
+      {},
+      el("h2", {}, "Exercises"),
+      el("span", { class: solved === card.all.length ? "good" : "quiet" }, `${solved} of ${card.all.length} solved`),
+      el("span", { class: "grow" }),
+      button("Print the sheet", () => printSheet("Exercises", card.all)),
+      button("Make an exercise", () => card.acts.make()),
+      button("Make a course", () => emit("make course")),
+      solved ? button("Reset progress", reset) : "",
+    ),
+    ...shelves.map((title) =>
+      el(
+        "section",
+        { "aria-label": title },
+        el("h3", {}, title),
+        el(
+          "ol",
+          {},
+          ...card.all.filter((one) => one.shelf === title).map((one) => entry(card, one, card.all.indexOf(one) + 1)),
+        ),
+      ),
+    ),
+    el("p", { class: "quiet small" }, "Your answers and what you have solved are kept in this browser."),
+  );
+}
+
+function reset(event) {
+  if (event.target.dataset.sure) {
+    progress.reset();
+    return;
+  }
+  event.target.dataset.sure = "yes";
+  event.target.textContent = "Delete all answers?";
+}
+
+/** @param {Shelf} card */
+function drawCourse(card) {
+  const whole = (one) => ("lesson" in one ? stepsDone(one) === one.steps : progress.isDone(one.key));
+  if (!card.course) return;
+  const { title, items } = card.course;
+  const count = items.filter(whole).length;
+  card.page.replaceChildren(
+    el(
+      "header",
+      {},
+      el("h2", {}, title),
+      el("span", { class: "quiet" }, `${count} of ${items.length} done`),
+      el("span", { class: "grow" }),
+      button("Print the sheet", () => printSheet(title, exercisesOf(card.course))),
+      button("Leave the course", () => leaveCourse(card)),
+    ),
+    el(
+      "ol",
+      { class: "plain" },
+      ...items.map((one, i) =>
+        "lesson" in one
+          ? row(
+              i + 1,
+              `Lesson: ${one.title}`,
+              whole(one) ? "✓ done" : `${stepsDone(one)}/${one.steps} steps`,
+              whole(one),
+              () => {
+                show(card, "lessons");
+                emit("open lesson", one.lesson);
+              },
+              [],
+            )
+          : entry(card, one, i + 1),
+      ),
+    ),
+  );
+}
+
+const exercisesOf = (one) => one.items.filter((each) => !("lesson" in each));
+
+/** Read a course; undefined if another one was requested meanwhile. @param {Shelf} card */
+const readCourse = (card, link) =>
+  card.reading.run(async (ask) => {
+    const answer = await ask(card.server.course, { course: link });
+    if (answer.fault || !answer.ok) {
+      showNotice(answer.fault || answer.why);
+      return false;
+    }
+    card.course = answer;
+    saved.set("course", link);
+    return true;
+  });
+
+/** @param {Shelf} card */
+function leaveCourse(card) {
+  card.reading.drop();
+  card.course = null;
+  saved.remove("course");
+  if (location.hash.startsWith("#c=")) history.replaceState(null, "", location.pathname + location.search);
+  show(card, "exercises");
+}
+
+/** @param {HTMLElement} box @param {Servers["exercise"]} server
+    @param {Record<string, (named?: string) => void>} acts */
+export function createShelf(box, server, acts) {
+  const page = box.querySelector(".exlist");
+  const tabs = box.querySelector(".tabs");
+  const chooseTab = radios(tabs, "data-tab", Object.entries(TABS), (tab) => show(card, tab));
+  const reading = createLatest();
+  /** @type {Shelf} */
+  const card = {
+    page,
+    tabs,
+    all: [],
+    course: null,
+    kinds: [],
+    asking: null,
+    chooseTab,
+    reading,
+    server,
+    acts,
+  };
+  on("view", async (view) => {
+    if (view !== "learn") return;
+    const kept = saved.get("course");
+    if (!card.course && kept) await readCourse(card, kept);
+    const asked = location.hash.startsWith("#c=") ? null : new URLSearchParams(location.search).get("learn");
+    const wanted = asked && (asked === "exercises" ? asked : "lessons");
+    show(card, document.body.dataset.shelf ?? wanted ?? saved.get("learn tab", "lessons"));
+  });
+  on("exercise solved", () => {
+    if (state.view === "learn" && !page.hidden) draw(card);
+  });
+  markChosen(tabs, "aria-checked", tabs.firstElementChild);
+  return {
+    show: (tab) => show(card, tab),
+    conditions: async () => {
+      await load(card);
+      return card.kinds;
+    },
+    all: async () => {
+      await load(card);
+      return card.all;
+    },
+    /** Where an exercise is: in the course if it is one of it, else on the shelf. */
+    async placeOf(exercise) {
+      await load(card);
+      const inCourse = document.body.dataset.shelf === "course" && card.course ? exercisesOf(card.course) : [];
+      for (const [list, members] of /** @type {[string, ExerciseEntry[]][]} */ ([
+        ["Exercise of the course", inCourse],
+        ["Exercise", card.all],
+      ])) {
+        const at = members.findIndex((one) => one.exercise === exercise);
+        if (at >= 0) return { list, number: at + 1, count: members.length, next: members[at + 1]?.exercise ?? null };
+      }
+      return { list: "Exercise", number: 0, count: 0, next: null };
+    },
+    async openCourse(link) {
+      if (!(await readCourse(card, link))) return;
+      document.body.dataset.shelf = "course";
+      if (state.view === "learn") show(card, "course");
+      else emit("look", "learn");
+    },
+  };
 }

@@ -11,6 +11,15 @@ import { emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, spelledText } from "./tokens.js";
 
+/** @typedef {{
+      fields: ReturnType<typeof createNumberFields>, mask: HTMLSelectElement, small: HTMLInputElement,
+      finishes: HTMLInputElement, stats: HTMLElement, outcome: HTMLElement, alarms: HTMLElement, draft: ReturnType<typeof drafting>,
+      free: ReturnType<typeof reasoning>, stages: ReturnType<typeof createStages>, hole: ReturnType<typeof filling>, watched: ReturnType<typeof monitors>,
+      deep: HTMLElement, k: HTMLInputElement, chosen: () => void, buttons: Record<string, HTMLButtonElement>, starts: HTMLButtonElement[], blank: string,
+      looked: number, box: HTMLElement, 
+      doors: { go(index: number): void, traps?(traps: number[]): void, [name: string]: ((...details: never[]) => void) | undefined }, find: (selector: string) => HTMLElement,
+    }} RunPanel */
+
 /* Walking through a run: first, previous, play, next, last. */
 const ICONS = {
   first: "M3 3v10M13 3 6 8l7 5z",
@@ -20,10 +29,11 @@ const ICONS = {
   next: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l7 5-7 5z",
 };
-const CALLOUT = 56, // pixels of the callout under a token
-  SLOWEST = 520,
-  FASTEST = 140,
-  WHOLE = 15000; // milliseconds a token, and for a whole run
+
+const CALLOUT = 56; // pixels of the callout under a token
+const SLOWEST = 520;
+const FASTEST = 140;
+const WHOLE = 15000; // milliseconds a token, and for a whole run
 
 function icon(name) {
   const path = svgEl("path", {
@@ -266,9 +276,9 @@ function monitors(find) {
 }
 
 const ENDED = "The run ended: ";
-const READING = "Run waits for the grammar, which is being read",
-  BROKEN = "Run needs a grammar that can be read: see Problems",
-  EMPTY = "Run needs a grammar: write one, or choose an example above";
+const READING = "Run waits for the grammar, which is being read";
+const BROKEN = "Run needs a grammar that can be read: see Problems";
+const EMPTY = "Run needs a grammar: write one, or choose an example above";
 
 const FIELDS = {
   temperature: TEMPERATURE,
@@ -277,230 +287,6 @@ const FIELDS = {
   budget: { at: ".thinking input.budget", name: "reasoning at most", low: 0, high: 1024, whole: true, usual: 64 },
   ...STAGE_FIELDS,
 };
-
-/** Knobs, numbers and alarms; `changed()` is called when a field begins or ends to be wrong. */
-export function createRunPanel(find, server, changed) {
-  drawStages(find, "The inspector shows the likeliest tokens' probabilities after each stage.");
-  const fields = createNumberFields(find, FIELDS, changed);
-  const mask = find("select.mask"),
-    small = find(".smalltokens"),
-    finishes = find(".finishes");
-  const stats = find(".stats"),
-    outcome = find(".outcome"),
-    alarms = find(".alarms");
-  const settings = () => ({
-    temperature: fields.value("temperature"),
-    seed: fields.value("seed"),
-    max_tokens: fields.value("max_tokens"),
-    ...stages.chosen(),
-    constraint: mask.value,
-    small_tokens: small.checked,
-    finish: finishes.checked,
-    ...(depth() === null ? {} : { lookahead: depth() }),
-    ...(watched.chosen() ? { monitor: watched.chosen() } : {}),
-    ...(draft.chosen() ? { draft: draft.chosen() } : {}),
-    ...(free.chosen() ? { reasoning: free.chosen() } : {}),
-    ...(hole.chosen() ? { hole: hole.chosen() } : {}),
-  });
-  const draft = drafting(find, server),
-    free = reasoning(find, fields),
-    stages = createStages(find, fields),
-    hole = filling(find),
-    watched = monitors(find);
-  const deep = find(".deep"),
-    k = find(".k"),
-    method = find(".method");
-  /** How far a token may reach ahead, where the method asks for it; null for no bound. */
-  const depth = () => (deep.hidden || !/^\d+$/.test(k.value.trim()) ? null : Number(k.value));
-  const chosen = methods(mask, (told) => {
-    deep.hidden = !told?.deep;
-    method.hidden = !told;
-    method.textContent = told ? `${told.title}. ${told.source}` : "";
-  });
-  k.addEventListener("change", () => {
-    if (depth() === null) k.value = "";
-  }); // what is no depth is no bound, and looks so
-  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") },
-    starts = [buttons.go, find(".runbar .primary")];
-  const BLANK = find(".blank p").textContent;
-  let looked = 0;
-
-  /** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. */
-  function busy({ running, taking, open, ready }) {
-    const lacking = !state.text.trim() ? EMPTY : state.pending ? READING : BROKEN,
-      wrong = fields.fault();
-    for (const go of starts) {
-      go.disabled = running || !ready || Boolean(wrong);
-      go.title = wrong || (running || ready ? "" : lacking);
-    }
-    buttons.step.disabled = running || taking || (!ready && !open) || Boolean(wrong);
-    buttons.goon.disabled = running || taking || !open || Boolean(wrong);
-    buttons.halt.disabled = !running;
-    find(".blank p").textContent = ready || running ? BLANK : lacking;
-    find(".blank .byhand").hidden = !ready;
-  }
-
-  const box = find(".runerr");
-  /** Say what went wrong; nothing for nothing. */
-  function fault(message, hint, before = ENDED) {
-    box.hidden = !message;
-    box.replaceChildren(el("b", {}, before || ENDED), message + (hint ? ` — ${hint}` : ""));
-  }
-
-  function apply(wanted) {
-    const given = Object.entries(wanted).filter(([, number]) => Number.isFinite(number));
-    fields.set(Object.fromEntries(given));
-    stages.choose(wanted);
-    if ([...mask.options].some((option) => option.value === wanted.constraint)) mask.value = wanted.constraint;
-    small.checked = Boolean(wanted.small_tokens);
-    finishes.checked = Boolean(wanted.finish);
-    k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
-    if (typeof wanted.draft === "string") draft.choose(wanted.draft);
-    free.choose(wanted.reasoning);
-    hole.choose(wanted.hole);
-    watched.choose(wanted.monitor);
-    chosen();
-    summarize();
-  }
-
-  /** On the folded options, those that differ from the usual ones. */
-  function summarize() {
-    const { constraint, monitor, small_tokens, reasoning, hole, finish } = settings();
-    find(".optionsfold .chosen").textContent = [
-      constraint === "automaton" ? "" : mask.selectedOptions[0].textContent,
-      monitor,
-      small_tokens ? "small tokens" : "",
-      reasoning ? "reasoning" : "",
-      hole ? "hole" : "",
-      finish ? "must finish" : "",
-    ]
-      .filter(Boolean)
-      .join(" · ");
-  }
-  find(".options").addEventListener("change", summarize);
-  on("compiled", summarize); // a monitor goes with its grammar
-
-  function numbers(branch, rate) {
-    stats.replaceChildren(
-      ...runTotals(branch.steps, rate).map(([shown, name, title, detail]) =>
-        el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : ""),
-      ),
-    );
-    const end = branch.outcome;
-    outcome.textContent = end
-      ? (end.good ? "✓ " : "") + end.words
-      : state.running
-        ? ""
-        : branch.steps.length
-          ? "not finished: choose the next token, press Step, or press Continue"
-          : "at the prompt: choose the first token, press Step, or press Continue";
-    outcome.className = `outcome ${end ? (end.good ? "good" : "warn") : "quiet"}`;
-    // traps are searched for at intervals while tokens arrive, and once at the end
-    if (state.running && performance.now() - looked < 500) return;
-    looked = performance.now();
-    alarmsOf(branch);
-  }
-
-  const doors = {
-    go: (index) => find(".tokens").children[index]?.click(),
-    mend: (problem) => emit("fix", problem),
-  };
-  function alarmsOf(branch) {
-    const traps = loopAlarm.traps(branch.steps);
-    const live = state.compiled && grammarKey(branch) === grammarKey(state.compiled);
-    doors.traps?.(traps);
-    alarms.replaceChildren(
-      ...loopAlarm.lines(traps, branch.steps, live ? state.compiled : null, live ? doors : { go: doors.go }),
-      ...spelling(branch),
-      ...meaning(branch),
-    );
-  }
-
-  /** The value of the text, if the grammar describes values: an instance of the dataclass, a JSON value. */
-  function meaning(branch) {
-    const value = branch.outcome?.value;
-    return value
-      ? [
-          el(
-            "span",
-            { class: "trapline meaning", title: "What Grammar.parse gives for this text" },
-            el("span", { class: "sign", "aria-hidden": "true" }, "→"),
-            "parsed: ",
-            el("code", {}, value),
-          ),
-        ]
-      : [];
-  }
-
-  /** Where the tokenizer writes other tokens for the same text. */
-  function spelling(branch) {
-    const found = branch.outcome?.proper;
-    if (!found) return [];
-    const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, glyphs(token)), " "]);
-    const where = el("button", { class: "link", onclick: () => doors.go(found.at) }, `token ${found.at + 1}`);
-    return [
-      el(
-        "span",
-        {
-          class: "trapline",
-          title:
-            "Models rarely see such token sequences in training, so they give the following tokens " +
-            "lower probabilities than the text deserves",
-        },
-        el("span", { class: "sign", "aria-hidden": "true" }, "≠"),
-        "the tokenizer would write different tokens from ",
-        where,
-        found.at_prompt ? " on (it would join the end of the prompt): " : ": ",
-        ...own,
-      ),
-    ];
-  }
-
-  /** The token worth a first look: where the mask took most, or if it took nothing where the model was most
-      surprised. */
-  function worthALook(steps) {
-    const most = (key) =>
-      steps.reduce(
-        (best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best),
-        0,
-      );
-    const cost = most("m");
-    return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
-  }
-
-  /** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled. */
-  function reserve(box, running) {
-    const lines = Math.ceil((settings().max_tokens * 26) / Math.max(200, box.clientWidth - 28));
-    const high = `${Math.min(3, Math.max(1, lines)) * 32 + 14 + CALLOUT}px`;
-    box.style.minHeight = box.style.maxHeight = running ? high : "";
-  }
-
-  find(".copytext").addEventListener("click", (event) =>
-    copyText(spelledText(state.steps.map((step) => step.token)), event.target),
-  );
-  const newSeed = () => {
-    fields.set({ seed: settings().seed + 1 });
-  };
-  return {
-    buttons,
-    busy,
-    fault,
-    settings,
-    apply,
-    numbers,
-    mustFinish: (whether) => {
-      finishes.checked = whether;
-      summarize();
-    },
-    alarms: alarmsOf,
-    worthALook,
-    reserve,
-    newSeed,
-    onTraps: (act) => {
-      doors.traps = act;
-    },
-  };
-}
 
 /** A row of choices of which one is taken, kept in the browser. */
 function choices(box, options, name, act) {
@@ -590,6 +376,258 @@ export function createAnnouncer(box) {
     say(text) {
       last = performance.now();
       box.textContent = text;
+    },
+  };
+}
+
+/** @param {RunPanel} panel */
+const settings = (panel) => ({
+  temperature: panel.fields.value("temperature"),
+  seed: panel.fields.value("seed"),
+  max_tokens: panel.fields.value("max_tokens"),
+  ...panel.stages.chosen(),
+  constraint: panel.mask.value,
+  small_tokens: panel.small.checked,
+  finish: panel.finishes.checked,
+  ...(depth(panel) === null ? {} : { lookahead: depth(panel) }),
+  ...(panel.watched.chosen() ? { monitor: panel.watched.chosen() } : {}),
+  ...(panel.draft.chosen() ? { draft: panel.draft.chosen() } : {}),
+  ...(panel.free.chosen() ? { reasoning: panel.free.chosen() } : {}),
+  ...(panel.hole.chosen() ? { hole: panel.hole.chosen() } : {}),
+});
+
+/** How far a token may reach ahead, where the method asks for it; null for no bound. @param {RunPanel} panel */
+const depth = (panel) => (panel.deep.hidden || !/^\d+$/.test(panel.k.value.trim()) ? null : Number(panel.k.value));
+
+/** Which buttons can be pressed: `ready` is the grammar, `open` the branch that is shown. @param {RunPanel} panel */
+function busy(panel, { running, taking, open, ready }) {
+  const lacking = !state.text.trim() ? EMPTY : state.pending ? READING : BROKEN,
+    wrong = panel.fields.fault();
+  for (const go of panel.starts) {
+    go.disabled = running || !ready || Boolean(wrong);
+    go.title = wrong || (running || ready ? "" : lacking);
+  }
+  panel.buttons.step.disabled = running || taking || (!ready && !open) || Boolean(wrong);
+  panel.buttons.goon.disabled = running || taking || !open || Boolean(wrong);
+  panel.buttons.halt.disabled = !running;
+  panel.find(".blank p").textContent = ready || running ? panel.blank : lacking;
+  panel.find(".blank .byhand").hidden = !ready;
+}
+
+/** Say what went wrong; nothing for nothing. @param {RunPanel} panel */
+function fault(panel, message, hint, before = ENDED) {
+  panel.box.hidden = !message;
+  panel.box.replaceChildren(el("b", {}, before || ENDED), message + (hint ? ` — ${hint}` : ""));
+}
+
+/** @param {RunPanel} panel */
+function apply(panel, wanted) {
+  const given = Object.entries(wanted).filter(([, number]) => Number.isFinite(number));
+  panel.fields.set(Object.fromEntries(given));
+  panel.stages.choose(wanted);
+  if ([...panel.mask.options].some((option) => option.value === wanted.constraint))
+    panel.mask.value = wanted.constraint;
+  panel.small.checked = Boolean(wanted.small_tokens);
+  panel.finishes.checked = Boolean(wanted.finish);
+  panel.k.value = Number.isFinite(wanted.lookahead) ? String(wanted.lookahead) : "";
+  if (typeof wanted.draft === "string") panel.draft.choose(wanted.draft);
+  panel.free.choose(wanted.reasoning);
+  panel.hole.choose(wanted.hole);
+  panel.watched.choose(wanted.monitor);
+  panel.chosen();
+  summarize(panel);
+}
+
+/** On the folded options, those that differ from the usual ones. @param {RunPanel} panel */
+function summarize(panel) {
+  const { constraint, monitor, small_tokens, reasoning, hole, finish } = settings(panel);
+  panel.find(".optionsfold .chosen").textContent = [
+    constraint === "automaton" ? "" : panel.mask.selectedOptions[0].textContent,
+    monitor,
+    small_tokens ? "small tokens" : "",
+    reasoning ? "reasoning" : "",
+    hole ? "hole" : "",
+    finish ? "must finish" : "",
+  ]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** @param {RunPanel} panel */
+function numbers(panel, branch, rate) {
+  panel.stats.replaceChildren(
+    ...runTotals(branch.steps, rate).map(([shown, name, title, detail]) =>
+      el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : ""),
+    ),
+  );
+  const end = branch.outcome;
+  panel.outcome.textContent = end
+    ? (end.good ? "✓ " : "") + end.words
+    : state.running
+      ? ""
+      : branch.steps.length
+        ? "not finished: choose the next token, press Step, or press Continue"
+        : "at the prompt: choose the first token, press Step, or press Continue";
+  panel.outcome.className = `outcome ${end ? (end.good ? "good" : "warn") : "quiet"}`;
+  // traps are searched for at intervals while tokens arrive, and once at the end
+  if (state.running && performance.now() - panel.looked < 500) return;
+  panel.looked = performance.now();
+  alarmsOf(panel, branch);
+}
+
+/** @param {RunPanel} panel */
+function alarmsOf(panel, branch) {
+  const traps = loopAlarm.traps(branch.steps);
+  const live = state.compiled && grammarKey(branch) === grammarKey(state.compiled);
+  panel.doors.traps?.(traps);
+  panel.alarms.replaceChildren(
+    ...loopAlarm.lines(traps, branch.steps, live ? state.compiled : null, live ? panel.doors : { go: panel.doors.go }),
+    ...spelling(panel, branch),
+    ...meaning(branch),
+  );
+}
+
+/** The value of the text, if the grammar describes values: an instance of the dataclass, a JSON value. */
+function meaning(branch) {
+  const value = branch.outcome?.value;
+  return value
+    ? [
+        el(
+          "span",
+          { class: "trapline meaning", title: "What Grammar.parse gives for this text" },
+          el("span", { class: "sign", "aria-hidden": "true" }, "→"),
+          "parsed: ",
+          el("code", {}, value),
+        ),
+      ]
+    : [];
+}
+
+/** Where the tokenizer writes other tokens for the same text. @param {RunPanel} panel */
+function spelling(panel, branch) {
+  const found = branch.outcome?.proper;
+  if (!found) return [];
+  const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, glyphs(token)), " "]);
+  const where = el("button", { class: "link", onclick: () => panel.doors.go(found.at) }, `token ${found.at + 1}`);
+  return [
+    el(
+      "span",
+      {
+        class: "trapline",
+        title:
+          "Models rarely see such token sequences in training, so they give the following tokens " +
+          "lower probabilities than the text deserves",
+      },
+      el("span", { class: "sign", "aria-hidden": "true" }, "≠"),
+      "the tokenizer would write different tokens from ",
+      where,
+      found.at_prompt ? " on (it would join the end of the prompt): " : ": ",
+      ...own,
+    ),
+  ];
+}
+
+/** The token worth a first look: where the mask took most, or if it took nothing where the model was most
+      surprised. */
+function worthALook(steps) {
+  const most = (key) =>
+    steps.reduce(
+      (best, step, index) => (!step.token.end && (step[key] ?? 99) > (steps[best][key] ?? 99) + 0.01 ? index : best),
+      0,
+    );
+  const cost = most("m");
+  return (steps[cost]?.m ?? 99) > 0.1 ? cost : most("s");
+}
+
+/** Room in the strip for what may come, so that nothing below it moves while it does; more than that is scrolled.
+    @param {RunPanel} panel */
+function reserve(panel, box, running) {
+  const lines = Math.ceil((settings(panel).max_tokens * 26) / Math.max(200, box.clientWidth - 28));
+  const high = `${Math.min(3, Math.max(1, lines)) * 32 + 14 + CALLOUT}px`;
+  box.style.minHeight = box.style.maxHeight = running ? high : "";
+}
+
+/** @param {RunPanel} panel */
+const newSeed = (panel) => {
+  panel.fields.set({ seed: settings(panel).seed + 1 });
+};
+
+/** Knobs, numbers and alarms; `changed()` is called when a field begins or ends to be wrong. */
+export function createRunPanel(find, server, changed) {
+  drawStages(find, "The inspector shows the likeliest tokens' probabilities after each stage.");
+  const fields = createNumberFields(find, FIELDS, changed);
+  const mask = find("select.mask");
+  const finishes = find(".finishes");
+  const draft = drafting(find, server);
+  const free = reasoning(find, fields);
+  const stages = createStages(find, fields);
+  const hole = filling(find);
+  const watched = monitors(find);
+  const deep = find(".deep");
+  const k = find(".k");
+  const method = find(".method");
+  const chosen = methods(mask, (told) => {
+    deep.hidden = !told?.deep;
+    method.hidden = !told;
+    method.textContent = told ? `${told.title}. ${told.source}` : "";
+  });
+  k.addEventListener("change", () => {
+    if (depth(panel) === null) k.value = "";
+  });
+  const buttons = { go: find(".go"), step: find(".step"), goon: find(".goon"), halt: find(".halt") };
+  const starts = [buttons.go, find(".runbar .primary")];
+  const blank = find(".blank p").textContent;
+  find(".options").addEventListener("change", () => summarize(panel));
+  on("compiled", () => summarize(panel));
+  const doors = {
+    go: (index) => find(".tokens").children[index]?.click(),
+    mend: (problem) => emit("fix", problem),
+  };
+  /** @type {RunPanel} */
+  const panel = {
+    fields,
+    mask,
+    small: find(".smalltokens"),
+    finishes,
+    stats: find(".stats"),
+    outcome: find(".outcome"),
+    alarms: find(".alarms"),
+    draft,
+    free,
+    stages,
+    hole,
+    watched,
+    deep,
+    k,
+    chosen,
+    buttons,
+    starts,
+    blank,
+    looked: 0,
+    box: find(".runerr"),
+    doors,
+    find,
+  };
+  find(".copytext").addEventListener("click", (event) =>
+    copyText(spelledText(state.steps.map((step) => step.token)), event.target),
+  );
+  return {
+    buttons,
+    busy: (value) => busy(panel, value),
+    fault: (message, hint, before) => fault(panel, message, hint, before),
+    settings: () => settings(panel),
+    apply: (wanted) => apply(panel, wanted),
+    numbers: (branch, rate) => numbers(panel, branch, rate),
+    mustFinish: (whether) => {
+      finishes.checked = whether;
+      summarize(panel);
+    },
+    alarms: (branch) => alarmsOf(panel, branch),
+    worthALook,
+    reserve: (box, running) => reserve(panel, box, running),
+    newSeed: () => newSeed(panel),
+    onTraps: (act) => {
+      doors.traps = act;
     },
   };
 }
