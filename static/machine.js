@@ -190,7 +190,8 @@ export function createMachine(
       },
       subject: () => grammarKey(state),
     }),
-    flagging = createLatest({ subject: () => grammarKey(state) }),
+    // asked while the grammar is typed, an answer may arrive when it is known that it cannot be read
+    flagging = createLatest({ subject: () => `${grammarKey(state)} ${state.compiled?.ok}` }),
     flaggingAhead = createLatest();
   /** Draw, around a state where one is named; the old picture stays until the new one is there. */
   const load = (centre) =>
