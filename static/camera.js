@@ -34,7 +34,8 @@ function close(camera) {
       largest useful scale, and with what lies under it: it returns whether another picture comes; ``seen`` with the
       part of the picture that comes into view, and whether it is the whole picture.
     @param {HTMLElement} box @param {(element: Element | null) => void} tap
-    @param {{ top?: number, grab?: (element: Element) => Held | null, beyond?: (by: number, under: Element | null) => boolean, 
+    @param {{ top?: number, grab?: (element: Element) => Held | null, beyond?: (by: number,
+    under: Element | null) => boolean, 
       seen?: (view: number[], isWhole: boolean) => void }} [options] */
 export function createCamera(box, tap, { top = TOP, grab = () => null, beyond = () => false, seen = () => {} } = {}) {
   /** @type {Camera} */

@@ -36,12 +36,13 @@ const power = (exponent, most) => share(exponent + SMALLEST, most + SMALLEST);
 const powers = (most) =>
   [most, Math.floor(most / 2), 0].map((exponent) => [power(exponent, most), formatNumber(10 ** exponent)]);
 
-/* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], the text for a step, the end of
-   its scale for all steps, the marks of the scale, what its parts are called; `cut` tells whether the bars of a step over
-   and under the line are longer than the scale, `missing` what to do where no step has a value. */
+/* A kind of chart: its name, the parts of a bar as [share of the height, colour, below], the text for a step, the
+   end of its scale for all steps, the marks of the scale, what its parts are called; `cut` tells whether the bars
+   of a step over and under the line are longer than the scale, `missing` what to do where no step has a value. */
 /** @type {Record<string, { name: string, say: (step: Step) => string, marks: (most: number) => Mark[],
       both?: boolean, names: [name: string, colour: string][],
-      most?: (steps: Step[]) => number, cut?: (step: Step) => [above: boolean, below: boolean], missing?: (steps: Step[]) => string,
+      most?: (steps: Step[]) => number, cut?: (step: Step) => [above: boolean, below: boolean],
+      missing?: (steps: Step[]) => string,
       parts: (step: Step, most: number) => [share: number, colour: string, below?: boolean, tick?: boolean][] }>} */
 export const KINDS = {
   bits: {

@@ -115,7 +115,8 @@ function stateOf(shown, name, runs) {
       : "";
   const done = runs.filter((run) => run.end).length;
   if (done === runs.length) return shown.doors.about(name)?.title ?? "";
-  return `${shown.comparison.running ? STATE.waiting : STATE.stopped}${done ? `, ${done} of ${runs.length} runs done` : ""}`;
+  const now = shown.comparison.running ? STATE.waiting : STATE.stopped;
+  return now + (done ? `, ${done} of ${runs.length} runs done` : "");
 }
 
 /** One method's rows as its runs stand now. @param {CompareTable} shown */

@@ -4,7 +4,8 @@
 
 /** A strip of tokens with its button, and the rows of a method, of one of its runs, and of methods that wrote the same.
     @typedef {{ box: HTMLElement, open: HTMLButtonElement, row: HTMLElement }} StripLine
-    @typedef {{ run: CompareRun, cells: HTMLElement[], line: StripLine, numbers: HTMLElement, state: HTMLElement }} RunRow
+    @typedef {{ run: CompareRun, cells: HTMLElement[], line: StripLine, numbers: HTMLElement,
+    state: HTMLElement }} RunRow
     @typedef {{ fold: HTMLButtonElement, state: HTMLElement, cells: HTMLElement[], why: HTMLElement, line: StripLine,
       numbers: HTMLElement, group: HTMLElement, runs: RunRow[] }} MethodRow
     @typedef {{ names: string[], lead: string, cells: HTMLElement[], line: StripLine, body: HTMLElement }} Group */

@@ -18,7 +18,8 @@ import {
 /** @import { Drawing, Lit } from "./drawing-state" */
 
 const BEGIN = "Double-click adds a state. Drag from its rim to draw an edge.";
-const TOO_LARGE = `Machines of up to ${MOST_STATES} states and ${MOST_EDGES} edges are drawn. This one is edited as text.`;
+const SIZES = `Machines of up to ${MOST_STATES} states and ${MOST_EDGES} edges are drawn.`;
+const TOO_LARGE = `${SIZES} This one is edited as text.`;
 
 /** @param {Drawing} drawing */
 export function render(drawing) {

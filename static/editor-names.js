@@ -1,4 +1,5 @@
-/* Names and brackets in the editor: the same name and the matching bracket are marked, and a name leads to its definition. */
+/* Names and brackets in the editor: the same name and the matching bracket are marked, and a name leads to its
+   definition. */
 
 import { atCaret, draw } from "./editor-state.js";
 import { namesIn } from "./notations.js";
@@ -80,7 +81,8 @@ export function goToDefinition(editor, place) {
 /** @param {Editor} editor */
 export const caretMoved = (editor) => {
   clearTimeout(editor.caretAsked);
-  editor.caretAsked = setTimeout(() => markRelated(editor, atCaret(editor)), editor.text.length > LONG ? 120 : 0); // no key waits for it
+  const delay = editor.text.length > LONG ? 120 : 0; // no key waits for it
+  editor.caretAsked = setTimeout(() => markRelated(editor, atCaret(editor)), delay);
   editor.hint.caret(atCaret(editor));
 };
 

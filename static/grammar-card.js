@@ -4,7 +4,8 @@ import { el } from "./dom.js";
 import { grammarKey, state, wholeOf } from "./state.js";
 
 /** @import { createLatest } from "./ask.js" */
-/** @import { createChangeList, createOutline, createPhaseBar, createProblemList, createSampleList } from "./author.js" */
+/** @import { createChangeList, createOutline, createPhaseBar, createProblemList,
+    createSampleList } from "./author.js" */
 /** @import { debounce } from "./dom.js" */
 /** @import { createEditor } from "./editor.js" */
 /** @import { createMachineTab } from "./machine-tab.js" */
@@ -17,7 +18,8 @@ import { grammarKey, state, wholeOf } from "./state.js";
 /** @import { OpenedExample } from "./events" */
 /** @import { Context } from "./wire" */
 
-/** ``unread``: whether the whole text was replaced, and the new one was not read yet; ``written``: what was last written
+/** ``unread``: whether the whole text was replaced,
+    and the new one was not read yet; ``written``: what was last written
     in each notation; ``section``: the one that was chosen, and ``forced`` whether the problems are shown in its place;
     ``folded``: whether the sections leave their room to the editor; ``known``: what the list of problems shows.
     @typedef {{
@@ -54,7 +56,8 @@ export const exampleNow = () =>
 export const sectionButton = (card, name) => card.tabs.querySelector(`[data-section="${name}"]`);
 
 /** What the tab of a section says of it, and what is read aloud with it.
-    @param {GrammarCard} card @param {string} name @param {string} text @param {string} colour @param {string} [aloud] */
+    @param {GrammarCard} card @param {string} name @param {string} text @param {string} colour
+    @param {string} [aloud] */
 export const markSection = (card, name, text, colour, aloud) =>
   sectionButton(card, name)
     .querySelector(".n")

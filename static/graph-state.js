@@ -26,7 +26,8 @@ export const NO_PICTURE = {
       lit: [Element, string][], flags: Flags | null, layer: Element | null, drag: ReturnType<typeof createDrag>,
       glide: ReturnType<typeof createGlide>, overview: ReturnType<typeof createOverview>,
       camera: ReturnType<typeof createCamera>, hovered: Element[], box: HTMLElement,
-      picked: (state: string | null) => void, pickedEdge: (index: number) => void, pickedFlag: (segment: FlagSegment) => void,
+      picked: (state: string | null) => void, pickedEdge: (index: number) => void,
+      pickedFlag: (segment: FlagSegment) => void,
       machine: (() => string) | null,
     }} Graph */
 

@@ -13,11 +13,15 @@ import { glyphs, spelledText } from "./tokens.js";
 
 /** @typedef {{
       fields: ReturnType<typeof createNumberFields>, mask: HTMLSelectElement, small: HTMLInputElement,
-      finishes: HTMLInputElement, stats: HTMLElement, outcome: HTMLElement, alarms: HTMLElement, draft: ReturnType<typeof drafting>,
-      free: ReturnType<typeof reasoning>, stages: ReturnType<typeof createStages>, hole: ReturnType<typeof filling>, watched: ReturnType<typeof monitors>,
-      deep: HTMLElement, k: HTMLInputElement, chosen: () => void, buttons: Record<string, HTMLButtonElement>, starts: HTMLButtonElement[], blank: string,
+      finishes: HTMLInputElement, stats: HTMLElement, outcome: HTMLElement, alarms: HTMLElement,
+      draft: ReturnType<typeof drafting>,
+      free: ReturnType<typeof reasoning>, stages: ReturnType<typeof createStages>, hole: ReturnType<typeof filling>,
+      watched: ReturnType<typeof monitors>,
+      deep: HTMLElement, k: HTMLInputElement, chosen: () => void, buttons: Record<string, HTMLButtonElement>,
+      starts: HTMLButtonElement[], blank: string,
       looked: number, box: HTMLElement, 
-      doors: { go(index: number): void, traps?(traps: number[]): void, [name: string]: ((...details: never[]) => void) | undefined }, find: (selector: string) => HTMLElement,
+      doors: { go(index: number): void, traps?(traps: number[]): void,
+      [name: string]: ((...details: never[]) => void) | undefined }, find: (selector: string) => HTMLElement,
     }} RunPanel */
 
 /* Walking through a run: first, previous, play, next, last. */

@@ -39,7 +39,8 @@ async function sendFiles(results, ask, sending) {
   return { upload };
 }
 
-/** Send the file, let the server read it, and return its description. @param {ResultsCard} results @returns {Promise<any>} */
+/** Send the file, let the server read it, and return its description.
+    @param {ResultsCard} results @returns {Promise<any>} */
 export async function readFiles(results, ask, chosen) {
   const sent = chosen ? await sendFiles(results, ask, chosen) : { served: true };
   if (sent.why) return sent;

@@ -11,7 +11,8 @@ import { formatNumber, visibleText } from "./tokens.js";
 
 /** @typedef {{
       copy: HTMLElementTagNameMap["div"], area: HTMLElementTagNameMap["textarea"],
-      status: HTMLElementTagNameMap["span"], list: HTMLElementTagNameMap["ul"], previous: HTMLButtonElement, next: HTMLButtonElement,
+      status: HTMLElementTagNameMap["span"], list: HTMLElementTagNameMap["ul"], previous: HTMLButtonElement,
+      next: HTMLButtonElement,
       copies: HTMLElementTagNameMap["button"], matches: [number, number][], current: number, searched: string,
       latest: ReturnType<typeof createLatest>, server: Servers["grammar"],
       counted: (count: string) => void,

@@ -36,7 +36,8 @@ const listeners = new Map();
       own: boolean, ownTitle: string,
       tests: ExpectedTest[], prompt: string, system: string | null, tooLong: string,
       compiled: Compiled & GrammarText & { example: string },
-      drawn: PictureRequest, flagged: PictureRequest | null, flags: Answer<Flags> | null, linted: string, pending: boolean,
+      drawn: PictureRequest, flagged: PictureRequest | null, flags: Answer<Flags> | null, linted: string,
+      pending: boolean,
       tab: string, steps: Step[],
       selected: number, running: boolean, model: string, view: string | null, ran?: string, turn?: Turn | null,
       space?: string, results?: string }} */

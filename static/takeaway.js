@@ -13,7 +13,8 @@ import { work } from "./work.js";
 
 /** @typedef {{
       tabs: HTMLElement, pre: HTMLElement, programs: (Record<string, string> & { fault?: string }) | null,
-      stale: boolean, seen: boolean, groups: { name: string, of: (() => string) | null, detail: HTMLElement, buttons: HTMLButtonElement[] }[],
+      stale: boolean, seen: boolean, groups: { name: string, of: (() => string) | null, detail: HTMLElement,
+      buttons: HTMLButtonElement[] }[],
       writing: ReturnType<typeof createLatest>, soon: ReturnType<typeof debounce>,
       server: Context<"takeaway">["server"],
     }} TakeawayCard */

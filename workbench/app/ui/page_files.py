@@ -1,6 +1,6 @@
 """The page's scripts, joined in the order of their imports, its style sheets, and its versions.
 
-The browser gets one script: 38 modules would be 38 requests, several round trips to a distant
+The browser gets one script: each module would be a request, several round trips to a distant
 server, and 20 % more bytes, since each is compressed alone (``modulepreload`` saves only the wait
 for import statements). A replay is one file anyway.
 
@@ -16,8 +16,9 @@ needed. It has the modules of its entry that the page's script lacks; they see t
 page's script, since scripts of a page share them, and the last line gives what the entry exports to
 ``late.js``.
 
-Comments that fill their lines and the indentation are dropped; without a tokenizer that is safe
-only because no template literal spans lines (checked in ``tests/ui/test_bundle.py``).
+Comments and the indentation are dropped; without a tokenizer that is safe only because no template
+literal spans lines (checked in ``tests/ui/test_bundle.py``). A comment after code stays if it
+contains a quotation mark.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))
 #: An import or export in a form that is not joined.
 _UNKNOWN = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ ]*(?:/\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+#: A comment after code. A string or a regular expression with such a piece would end after it.
+_REMARK = re.compile(r" +// [^\"'`/\n]*$", re.MULTILINE)
 _INDENTATION = re.compile(r"^ +", re.MULTILINE)
 
 
@@ -124,9 +127,14 @@ def _wrapped(name: str, text: str) -> str:
     body = _EXPORT.sub("", _IMPORT.sub("", text))
     if unknown := _UNKNOWN.search(body):
         raise ModuleError(f"{name}: this form cannot be joined: {unknown[0]}")
-    body = _INDENTATION.sub("", _COMMENT.sub("", body)).strip()
+    body = _compact(_REMARK.sub("", body)).strip()
     result = f"return {{ {', '.join(exported)} }};\n" if exported else ""
     return f"const {_constant(name)} = (() => {{\n{imports}{body}\n{result}}})();"
+
+
+def _compact(text: str) -> str:
+    """A script or a style sheet without comments on lines of their own and without indentation."""
+    return _INDENTATION.sub("", _COMMENT.sub("", text))
 
 
 def _taken(names: str, source: str) -> str:
@@ -158,7 +166,7 @@ LATE = ("drawing.js", "compare-results.js", "exercise-maker.js", "search.js")
 
 def sheet() -> str:
     """All style sheets as one text."""
-    return "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
+    return "\n".join(_compact((STATIC / name).read_text("utf-8")) for name in SHEETS)
 
 
 def script() -> str:
