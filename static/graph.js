@@ -12,20 +12,21 @@ import { createOverview } from "./overview.js";
 
 /** @import { Flags, FlagSegment, Picture, Step, Turn } from "./wire" */
 /** @import { Graph } from "./graph-state" */
+/** @import { ShownStep } from "./picture-state.js" */
 
 let made = 0;
 
 /** The states a token passes in a picture: the current ones, and the moments from there on. A machine over tokens
       passes none on the way; ``mark`` is what the token does to the stack.
-    @param {Picture} record @param {Step | Turn} step */
+    @param {Picture | null} record @param {ShownStep | null} step */
 export function passedBy(record, step, atEnd = false) {
   const states = (record?.follow && step?.path?.[record.follow]) || [];
+  if (!record || !states.length) return { standing: [], path: [], over: false, mark: "" };
   const moments = states.map((moment) => moment.map((name) => record.names[name] ?? name));
-  if (!moments.length) return { standing: [], path: [], over: false, mark: "" };
   const [first, last] = [moments[0], moments[moments.length - 1]];
   const between = moments.slice(1, -1).some(([name]) => name !== first[0] && name !== last[0]);
   const path = record.ends && moments.length > 1 ? [first, last] : moments;
-  const [before, after] = step.path.stacks || [];
+  const [before, after] = step?.path.stacks || [];
   const pops = after?.kept !== undefined ? before.depth - after.kept : 0,
     pushes = after?.kept !== undefined ? after.depth - after.kept : 0;
   const mark = [pops ? `▼${pops}` : "", pushes ? `▲${pushes}` : ""].filter(Boolean).join(" ");
@@ -128,7 +129,6 @@ export function createGraph(
   } = {},
 ) {
   const canvas = box.querySelector(".canvas");
-  const prefix = `g${++made}-`;
   const drag = createDrag(machine);
   const glide = createGlide();
   const overview = createOverview(box, (x, y) => camera.goTo(x, y));
@@ -143,7 +143,7 @@ export function createGraph(
   /** @type {Graph} */
   const graph = {
     canvas,
-    prefix,
+    prefix: `g${++made}-`,
     picture: NO_PICTURE,
     svg: null,
     chosen: null,

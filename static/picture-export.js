@@ -13,7 +13,7 @@ const hasTikz = (card) => [...FINDABLE, ...NEVER_FOLLOWED].includes(state.tab) &
 /** @param {PictureCard} card @param {(tikz: string) => void} act */
 const withTikz = (card, act) =>
   card.files.run(async (ask) => {
-    const answer = await ask(card.server.draw_tikz, card.main.sent);
+    const answer = await ask(card.server.draw_tikz, card.main.sent ?? {});
     if (answer.ok) act(answer.tikz);
     else showNotice(answer.fault || answer.why);
   });

@@ -7,6 +7,7 @@ import { saved } from "./storage.js";
 import { glyphs, hexOf, readOf } from "./tokens.js";
 
 /** @import { Picture } from "./wire" */
+/** @import { ShownStep } from "./picture-state.js" */
 
 /** How trees are looked at; ``test`` is the text of a test that is shown in the place of the run. */
 export const treeLooks = {
@@ -24,7 +25,7 @@ function taken(step, atEnd) {
 }
 
 /** What the tree is requested with: the text, its tokens and which of them is read last.
-    @param {any} step @param {boolean} atEnd */
+    @param {ShownStep | null} step @param {boolean} atEnd */
 export function treeRequest(step, atEnd) {
   const { every, which, unfolded, test } = treeLooks,
     looks = { every, which, unfolded: [...unfolded] };
