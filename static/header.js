@@ -30,8 +30,13 @@ import { saved } from "./storage.js";
 import { toggleTheme } from "./theme.js";
 import { linkedWork, shareWork } from "./work.js";
 
-/** @import { Context } from "./wire" */
+/** @typedef {{
+      button: HTMLElement, name: HTMLElement, list: HTMLElement, form: HTMLElement, closed: HTMLElement,
+      sheet: ReturnType<typeof createMenu>, token: string,
+      looking: ReturnType<typeof createLatest>, server: Context<"header">["server"],
+    }} ModelMenu */
 
+/** @import { Context } from "./wire" */
 /** The token of the page's owner, out of the address, which loses it: links and screenshots show the address. It is
     kept until the tab is closed. */
 function ownerToken() {
@@ -56,108 +61,9 @@ const HOW = {
   false: "To use another model, serve the page yourself: workbench serve --open-models, or --model NAME.",
 };
 
-/* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
-export function createModelMenu(box, server) {
-  const button = box.querySelector("button.model"),
-    name = box.querySelector(".name"),
-    list = box.querySelector("ul");
-  const form = box.querySelector("form"),
-    closed = box.querySelector(".closed"),
-    input = form.querySelector("input");
-  const sheet = createMenu(box),
-    token = ownerToken();
-  const looking = createLatest(),
-    opening = createLatest();
-
-  function draw(answer) {
-    button.className = `model ${answer.state}`;
-    name.textContent = answer.text;
-    button.title = answer.title || "";
-    form.hidden = !(answer.may_open && token);
-    closed.hidden = !form.hidden;
-    closed.textContent = HOW[Boolean(answer.may_open)];
-    list.replaceChildren(
-      ...(answer.models || []).map((each) => {
-        const chosen = each.name === state.model || (!state.model && each === answer.models[0]);
-        const [title, size] = each.text.split(" · ");
-        return el(
-          "li",
-          {},
-          el(
-            "button",
-            {
-              type: "button",
-              "aria-pressed": String(chosen),
-              class: `model ${each.state}`,
-              title: each.title,
-              onclick: () => choose(each.name),
-            },
-            el("i"),
-            el("span", { class: "name" }, title),
-            el("span", { class: "quiet" }, size || ""),
-            each.about ? el("span", { class: "quiet about" }, each.about) : "",
-          ),
-        );
-      }),
-    );
-  }
-
-  function fail(fault) {
-    button.className = "model failed";
-    name.textContent = fault;
-  }
-
-  /** Ask for the state of the model, and again while it is loaded or kernels are compiled. */
-  const look = () =>
-    looking.run(async (ask, wait) => {
-      for (let isReady = false; !isReady; ) {
-        const answer = await ask(server.model_state, {});
-        if (answer.fault) {
-          fail(answer.fault);
-          return;
-        }
-        draw(answer);
-        emit("model", { ...answer, name: state.model });
-        reportCompiling(answer.compiling);
-        isReady = answer.state !== "loading" && !answer.compiling;
-        if (!isReady) await wait(sleep(700));
-      }
-    });
-
-  /** Another model: other tokens, so everything drawn or decoded over tokens is another. */
-  function choose(wanted) {
-    sheet.close();
-    if (wanted === state.model) return;
-    state.model = wanted;
-    look();
-    emit("compile now");
-  }
-
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const wanted = input.value.trim();
-    if (!wanted) return;
-    opening.run(async (ask) => {
-      const answer = await ask(server.open_model, { model: "", name: wanted, token });
-      if (answer.fault) fail(answer.fault);
-      else choose(answer.name);
-    });
-  });
-  on("ready", look);
-  on("slow answer", () => {
-    if (!looking.waits) look();
-  });
-  on("busy", (waiting) =>
-    showNotice(
-      `The server is busy: ${waiting === 1 ? "1 question waits" : `${waiting} questions wait`}. Trying again…`,
-    ),
-  );
-}
-
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of
    the example and runs the model again: the first token that differs from the run before is selected. The same button
    restores the example and its run. */
-
 export function createIntro(box) {
   const line = box.querySelector("p"),
     breaks = box.querySelector(".break"),
@@ -233,7 +139,6 @@ export function createIntro(box) {
 }
 
 /* The name of the grammar: the picker shows it, the button and F2 edit it, and it is the title of the page. */
-
 /** @param {HTMLSelectElement} picker @param {HTMLOptionElement} other the option of what is not in the gallery
     @param {HTMLButtonElement} button
     @returns a function that begins with a grammar */
@@ -277,7 +182,6 @@ function createTitle(picker, other, button) {
 
 /* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge has
    links to the parts of the page. */
-
 /** @param {Context<"header">} context */
 export function mountHeader({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);
@@ -483,7 +387,6 @@ export function mountHeader({ element, props, server }) {
 }
 
 /* The footer: lessons, API, About, keys, the version and the source. */
-
 /** @param {Context<"footer">} context */
 export function mountFooter({ element, props, server }) {
   const find = (selector) => element.querySelector(selector);
@@ -511,4 +414,115 @@ export function mountFooter({ element, props, server }) {
       .replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
     sheet.querySelector(".limits").replaceChildren(...list(answer.limits));
   }
+}
+
+/** @param {ModelMenu} models */
+function draw(models, answer) {
+  models.button.className = `model ${answer.state}`;
+  models.name.textContent = answer.text;
+  models.button.title = answer.title || "";
+  models.form.hidden = !(answer.may_open && models.token);
+  models.closed.hidden = !models.form.hidden;
+  models.closed.textContent = HOW[Boolean(answer.may_open)];
+  models.list.replaceChildren(
+    ...(answer.models || []).map((each) => {
+      const chosen = each.name === state.model || (!state.model && each === answer.models[0]);
+      const [title, size] = each.text.split(" · ");
+      return el(
+        "li",
+        {},
+        el(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(chosen),
+            class: `model ${each.state}`,
+            title: each.title,
+            onclick: () => choose(models, each.name),
+          },
+          el("i"),
+          el("span", { class: "name" }, title),
+          el("span", { class: "quiet" }, size || ""),
+          each.about ? el("span", { class: "quiet about" }, each.about) : "",
+        ),
+      );
+    }),
+  );
+}
+
+/** @param {ModelMenu} models */
+function fail(models, fault) {
+  models.button.className = "model failed";
+  models.name.textContent = fault;
+}
+
+/** Ask for the state of the model, and again while it is loaded or kernels are compiled. @param {ModelMenu} models */
+const look = (models) =>
+  models.looking.run(async (ask, wait) => {
+    for (let isReady = false; !isReady; ) {
+      const answer = await ask(models.server.model_state, {});
+      if (answer.fault) {
+        fail(models, answer.fault);
+        return;
+      }
+      draw(models, answer);
+      emit("model", { ...answer, name: state.model });
+      reportCompiling(answer.compiling);
+      isReady = answer.state !== "loading" && !answer.compiling;
+      if (!isReady) await wait(sleep(700));
+    }
+  });
+
+/** Another model: other tokens, so everything drawn or decoded over tokens is another. @param {ModelMenu} models */
+function choose(models, wanted) {
+  models.sheet.close();
+  if (wanted === state.model) return;
+  state.model = wanted;
+  look(models);
+  emit("compile now");
+}
+
+/* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
+export function createModelMenu(box, server) {
+  const button = box.querySelector("button.model");
+  const name = box.querySelector(".name");
+  const list = box.querySelector("ul");
+  const form = box.querySelector("form");
+  const closed = box.querySelector(".closed");
+  const input = form.querySelector("input");
+  const sheet = createMenu(box);
+  const token = ownerToken();
+  const looking = createLatest();
+  const opening = createLatest();
+  /** @type {ModelMenu} */
+  const models = {
+    button,
+    name,
+    list,
+    form,
+    closed,
+    sheet,
+    token,
+    looking,
+    server,
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const wanted = input.value.trim();
+    if (!wanted) return;
+    opening.run(async (ask) => {
+      const answer = await ask(server.open_model, { model: "", name: wanted, token });
+      if (answer.fault) fail(models, answer.fault);
+      else choose(models, answer.name);
+    });
+  });
+  on("ready", () => look(models));
+  on("slow answer", () => {
+    if (!looking.waits) look(models);
+  });
+  on("busy", (waiting) =>
+    showNotice(
+      `The server is busy: ${waiting === 1 ? "1 question waits" : `${waiting} questions wait`}. Trying again…`,
+    ),
+  );
 }

@@ -4,6 +4,14 @@
 import { el } from "./dom.js";
 import { colour, notations } from "./notations.js";
 
+/** @import { Mark } from "./chart-kinds.js" */
+
+/** @typedef {{ at: number, pieces: [string, string][], marks: Mark[] }} PaintedLine */
+
+/** @typedef {{
+      keys: string[], lines: PaintedLine[], paint: HTMLElement,
+    }} Painter */
+
 /** From code points, which Python counts, to UTF-16 units, which a browser counts. */
 export function unitsIn(text) {
   if (!/[\ud800-\udfff]/.test(text)) return (points) => Math.min(points, text.length);
@@ -34,7 +42,6 @@ export const piecesOf = (text, spans, name) =>
 
 /** A line as pieces of text with their classes, and where it begins.
     @typedef {{ at: number, pieces: [string, string][], marks: any[] }} Line */
-
 /** The lines of a text.
     @returns {Line[]} */
 function linesOf(text, notation) {
@@ -94,71 +101,75 @@ function cut(line) {
 /** Whether a piece between quotes ends with its closing quote. */
 const closes = (piece) => /^[#\w]*(["'/])(?:\\[\s\S]|(?!\1|\\)[\s\S])*\1\w*$|^\[.*\]$|^\(\*[\s\S]*\*\)$/.test(piece);
 
-export function createPainter(paint) {
-  let keys = [];
-  /** @type {Line[]} */
-  let lines = [{ at: 0, pieces: [], marks: [] }];
+const made = (runs, name) =>
+  el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
 
-  const made = (runs, name) =>
-    el("span", { class: name }, ...runs.map(([text, kind]) => (kind ? el("span", { class: kind }, text) : text)));
-
-  /** Draw text and marks; `live` are rules whose line is lit, in notations with one line for each rule. */
-  function draw(text, notation, marks, live) {
-    lines = linesOf(text, notation);
-    for (const mark of marks) {
-      const last = lineAt(lines, Math.max(mark.from, mark.to - 1));
-      for (let number = lineAt(lines, mark.from); number <= last; number++) lines[number].marks.push(mark);
-    }
-    const rows = lines.map((line) => {
-      const runs = line.marks.length ? cut(line) : line.pieces;
-      const lit =
-        live.size &&
-        notations[notation].written &&
-        line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
-      const name = lit ? "l live" : "l";
-      return { runs, name, key: `${name}\n${runs.map(([piece, kind]) => `${kind}\t${piece}`).join("\n")}` };
-    });
-    let first = 0;
-    while (first < rows.length && first < keys.length && rows[first].key === keys[first]) first++;
-    let rest = 0;
-    while (
-      rest < rows.length - first &&
-      rest < keys.length - first &&
-      rows[rows.length - 1 - rest].key === keys[keys.length - 1 - rest]
-    )
-      rest++;
-    const old = [...paint.children].slice(first, keys.length - rest);
-    const middle = rows.slice(first, rows.length - rest);
-    if (old.length === middle.length) {
-      middle.forEach((row, i) => {
-        if (row.key !== keys[first + i]) old[i].replaceWith(made(row.runs, row.name));
-      });
-    } else {
-      const after = paint.children[keys.length - rest] ?? null;
-      for (const line of old) line.remove();
-      const fresh = document.createDocumentFragment();
-      for (const row of middle) fresh.append(made(row.runs, row.name));
-      paint.insertBefore(fresh, after);
-    }
-    keys = rows.map((row) => row.key);
+/** Draw text and marks; `live` are rules whose line is lit, in notations with one line for each rule.
+    @param {Painter} painter */
+function draw(painter, text, notation, marks, live) {
+  painter.lines = linesOf(text, notation);
+  for (const mark of marks) {
+    const last = lineAt(painter.lines, Math.max(mark.from, mark.to - 1));
+    for (let number = lineAt(painter.lines, mark.from); number <= last; number++)
+      painter.lines[number].marks.push(mark);
   }
+  const rows = painter.lines.map((line) => {
+    const runs = line.marks.length ? cut(line) : line.pieces;
+    const lit =
+      live.size &&
+      notations[notation].written &&
+      line.pieces.some(([piece, name]) => name === "rule" && live.has(piece));
+    const name = lit ? "l live" : "l";
+    return { runs, name, key: `${name}\n${runs.map(([piece, kind]) => `${kind}\t${piece}`).join("\n")}` };
+  });
+  let first = 0;
+  while (first < rows.length && first < painter.keys.length && rows[first].key === painter.keys[first]) first++;
+  let rest = 0;
+  while (
+    rest < rows.length - first &&
+    rest < painter.keys.length - first &&
+    rows[rows.length - 1 - rest].key === painter.keys[painter.keys.length - 1 - rest]
+  )
+    rest++;
+  const old = [...painter.paint.children].slice(first, painter.keys.length - rest);
+  const middle = rows.slice(first, rows.length - rest);
+  if (old.length === middle.length) {
+    middle.forEach((row, i) => {
+      if (row.key !== painter.keys[first + i]) old[i].replaceWith(made(row.runs, row.name));
+    });
+  } else {
+    const after = painter.paint.children[painter.keys.length - rest] ?? null;
+    for (const line of old) line.remove();
+    const fresh = document.createDocumentFragment();
+    for (const row of middle) fresh.append(made(row.runs, row.name));
+    painter.paint.insertBefore(fresh, after);
+  }
+  painter.keys = rows.map((row) => row.key);
+}
 
+export function createPainter(paint) {
+  /** @type {Painter} */
+  const painter = {
+    keys: [],
+    lines: [{ at: 0, pieces: [], marks: [] }],
+    paint,
+  };
   paint.replaceChildren();
   return {
-    draw,
+    draw: (text, notation, marks, live) => draw(painter, text, notation, marks, live),
     /** The coloured lines as they stand: [{at, pieces}]. */
     get lines() {
-      return lines;
+      return painter.lines;
     },
     /** The element of the line a place is on. */
-    element: (place) => paint.children[lineAt(lines, place)],
+    element: (place) => paint.children[lineAt(painter.lines, place)],
     /** Where on the screen a place is: a rectangle without width. */
     rect(place) {
-      const number = lineAt(lines, place),
+      const number = lineAt(painter.lines, place),
         line = paint.children[number],
         range = document.createRange(),
         walk = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
-      let rest = place - lines[number].at;
+      let rest = place - painter.lines[number].at;
       for (let node = walk.nextNode(); node; node = walk.nextNode()) {
         if (rest <= String(node.textContent).length) {
           range.setStart(node, rest);
@@ -174,7 +185,7 @@ export function createPainter(paint) {
     },
     /** The class of the piece of text that a place is inside of; "" between pieces and in code. */
     kind(place) {
-      const line = lines[lineAt(lines, place)];
+      const line = painter.lines[lineAt(painter.lines, place)];
       let at = line.at;
       for (const [piece, name] of line.pieces) {
         const end = at + piece.length;
@@ -185,6 +196,6 @@ export function createPainter(paint) {
       return "";
     },
     /** The number of that line, from 1. */
-    number: (place) => lineAt(lines, place) + 1,
+    number: (place) => lineAt(painter.lines, place) + 1,
   };
 }

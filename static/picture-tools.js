@@ -8,126 +8,12 @@ import { passedBy } from "./graph.js";
 import { state } from "./state.js";
 import { formatNumber, several } from "./tokens.js";
 
-/* The stack as boxes, its bottom below: the states to which waiting rules return, the current rule on top; what a token
-   pushes and pops. */
-/** @param {HTMLElement} box */
-export function createStack(box) {
-  const MOST = 9; // boxes shown one by one; of more the middle is counted
-  box.classList.add("stack");
-  box.setAttribute("role", "group");
-  let before = "";
-
-  const chip = ({ rule, state, number }, kind, note) =>
-    el(
-      "li",
-      {
-        class: `frame ${kind}`,
-        title: `${rule}, continues in state ${number ?? state}`,
-        "data-key": rule + state + kind,
-      },
-      el("span", { class: "rule" }, rule || "regex"),
-      el("span", { class: "at" }, note ?? `▼${number ?? state}`),
-    );
-
-  /** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
-  function edits(before, after) {
-    const waiting = ({ boxes, depth }) => ({ all: boxes.slice(0, -1), hidden: depth + 1 - boxes.length });
-    const old = waiting(before),
-      now = waiting(after),
-      kept = Math.max(0, (after.kept ?? 0) - old.hidden);
-    return {
-      same: old.all.slice(0, kept),
-      off: old.all.slice(kept),
-      on: now.all.slice(Math.max(0, after.kept - now.hidden)),
-    };
-  }
-
-  function many(items, middle) {
-    if (items.length <= MOST) return items;
-    return [
-      ...items.slice(0, 2),
-      el("li", { class: "frame more" }, `${middle(items.length - MOST)} more`),
-      ...items.slice(items.length - MOST + 2),
-    ];
-  }
-
-  /** The stack at a token, with what the token does to it; at its end where the run continues. Returns whether there is
-      one. */
-  function show(step, atEnd = false) {
-    const stacks = step?.path?.stacks;
-    if (!stacks?.length) {
-      box.replaceChildren();
-      before = "";
-      return false;
-    }
-    const [first, last = first] = stacks;
-    const stack = atEnd ? last : first;
-    const waiting = stack.boxes.slice(0, -1),
-      top = stack.boxes[stack.boxes.length - 1];
-    const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : edits(first, last);
-    const frames = [
-      ...change.same.map((each) => chip(each, "")),
-      ...change.off.map((each) => chip(each, "off", "popped")),
-      ...change.on.map((each) => chip(each, "on", "▲ pushed")),
-    ];
-    const list = el(
-      "ol",
-      { reversed: true },
-      chip(top, "top", `in ${top.number ?? top.state}`),
-      ...many(frames.reverse(), (n) => n),
-    );
-    const bottom = el(
-      "p",
-      { class: "bottom" },
-      stack.boxes.length < stack.depth + 1
-        ? `${stack.depth + 1 - stack.boxes.length} more below`
-        : waiting.length || change.on.length
-          ? "bottom of the stack"
-          : "stack is empty",
-    );
-    const ways =
-      stack.ways > 1
-        ? el(
-            "details",
-            { class: "ways" },
-            el("summary", {}, `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
-            ...stack.others.map((boxes) =>
-              el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
-            ),
-            stack.ways - 1 > stack.others.length
-              ? el("p", {}, `and ${stack.ways - 1 - stack.others.length} more`)
-              : null,
-          )
-        : null;
-    const wasOpen = box.querySelector("details")?.open;
-    box.replaceChildren(
-      el("h3", {}, "Stack", el("b", {}, String(waiting.length))),
-      list,
-      bottom,
-      ...(ways ? [ways] : []),
-    );
-    if (ways && wasOpen) ways.open = true;
-    // what is new slides in; what stays does not move
-    const keys = [...list.children].map((each) => each.dataset.key);
-    if (before)
-      for (const each of list.children) if (!before.includes(`|${each.dataset.key}|`)) each.classList.add("fresh");
-    before = `|${keys.join("|")}|`;
-    box.setAttribute(
-      "aria-label",
-      "Stack, the bottom first: " +
-        [...waiting, top].map((each) => each.rule).join(", ") +
-        (change.off.length ? `; this token pops ${change.off.length}` : "") +
-        (change.on.length ? `; this token pushes ${change.on.length}` : ""),
-    );
-    return true;
-  }
-  show(null);
-  return { show };
-}
+/** @typedef {{
+      MOST: number, before: string, box: HTMLElement,
+    }} StackBox */
 
 /* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
    part of the machine around it. */
-
 export function createFindBox(box, { find, go }) {
   const input = el("input", {
     type: "text",
@@ -247,7 +133,6 @@ export function createFindBox(box, { find, go }) {
 
 /* A machine as a table, for machines too large to draw and for screen readers: which machine, a filter, and the rows of
    the current states of the run. */
-
 export function createRows(box, { choose, place }) {
   const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
   const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
@@ -361,7 +246,6 @@ export function createRows(box, { choose, place }) {
 }
 
 /* The labels of a selected edge: all its tokens, with a filter; or its characters. */
-
 export function createEdgeList(box, tokensOf, unfold = /** @type {((states: string[]) => void) | null} */ (null)) {
   const latest = createLatest();
   let from = /** @type {HTMLElement | null} */ (null);
@@ -458,9 +342,10 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
 }
 
 /* The Export menu: the formats of a picture. Other parts add their own entries. */
-
 const entries = [];
+
 let redraw = () => {};
+
 export const exportEntries = {
   /** An entry: ``act(record, name, button)`` gets the picture that is shown and a name for its file; ``when(record)``
       says whether it can be used. */
@@ -469,14 +354,19 @@ export const exportEntries = {
     redraw();
   },
 };
+
 const isGraph = (record) => record.states?.length > 0 && !record.tree;
+
 exportEntries.add("Copy DOT", (record, _name, button) => copyText(dotText(record), button), isGraph);
+
 exportEntries.add(
   "Download DOT",
   (record, name) => download(`${name}.dot`, "text/vnd.graphviz", dotText(record)),
   isGraph,
 );
+
 exportEntries.add("Copy SVG", (record, _name, button) => copyText(record.svg, button));
+
 exportEntries.add("Download SVG", (record, name) => download(`${name}.svg`, "image/svg+xml", record.svg));
 
 /** Fill the menu. Returns a function to call with the picture that is shown. */
@@ -503,4 +393,125 @@ export function createExportMenu(menu, named) {
     menu.style.visibility = shown ? "" : "hidden";
     redraw();
   };
+}
+
+const chipOf = ({ rule, state, number }, kind, note) =>
+  el(
+    "li",
+    {
+      class: `frame ${kind}`,
+      title: `${rule}, continues in state ${number ?? state}`,
+      "data-key": rule + state + kind,
+    },
+    el("span", { class: "rule" }, rule || "regex"),
+    el("span", { class: "at" }, note ?? `▼${number ?? state}`),
+  );
+
+/** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
+function editsOf(before, after) {
+  const waiting = ({ boxes, depth }) => ({ all: boxes.slice(0, -1), hidden: depth + 1 - boxes.length });
+  const old = waiting(before),
+    now = waiting(after),
+    kept = Math.max(0, (after.kept ?? 0) - old.hidden);
+  return {
+    same: old.all.slice(0, kept),
+    off: old.all.slice(kept),
+    on: now.all.slice(Math.max(0, after.kept - now.hidden)),
+  };
+}
+
+/** @param {StackBox} card */
+function many(card, items, middle) {
+  if (items.length <= card.MOST) return items;
+  return [
+    ...items.slice(0, 2),
+    el("li", { class: "frame more" }, `${middle(items.length - card.MOST)} more`),
+    ...items.slice(items.length - card.MOST + 2),
+  ];
+}
+
+/** The stack at a token, with what the token does to it; at its end where the run continues. Returns whether there is
+      one. @param {StackBox} card */
+function showStack(card, step, atEnd = false) {
+  const stacks = step?.path?.stacks;
+  if (!stacks?.length) {
+    card.box.replaceChildren();
+    card.before = "";
+    return false;
+  }
+  const [first, last = first] = stacks;
+  const stack = atEnd ? last : first;
+  const waiting = stack.boxes.slice(0, -1),
+    top = stack.boxes[stack.boxes.length - 1];
+  const change = atEnd || stacks.length < 2 ? { same: waiting, off: [], on: [] } : editsOf(first, last);
+  const frames = [
+    ...change.same.map((each) => chipOf(each, "")),
+    ...change.off.map((each) => chipOf(each, "off", "popped")),
+    ...change.on.map((each) => chipOf(each, "on", "▲ pushed")),
+  ];
+  const list = el(
+    "ol",
+    { reversed: true },
+    chipOf(top, "top", `in ${top.number ?? top.state}`),
+    ...many(card, frames.reverse(), (n) => n),
+  );
+  const bottom = el(
+    "p",
+    { class: "bottom" },
+    stack.boxes.length < stack.depth + 1
+      ? `${stack.depth + 1 - stack.boxes.length} more below`
+      : waiting.length || change.on.length
+        ? "bottom of the stack"
+        : "stack is empty",
+  );
+  const ways =
+    stack.ways > 1
+      ? el(
+          "details",
+          { class: "ways" },
+          el("summary", {}, `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
+          ...stack.others.map((boxes) =>
+            el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
+          ),
+          stack.ways - 1 > stack.others.length ? el("p", {}, `and ${stack.ways - 1 - stack.others.length} more`) : null,
+        )
+      : null;
+  const wasOpen = card.box.querySelector("details")?.open;
+  card.box.replaceChildren(
+    el("h3", {}, "Stack", el("b", {}, String(waiting.length))),
+    list,
+    bottom,
+    ...(ways ? [ways] : []),
+  );
+  if (ways && wasOpen) ways.open = true;
+  // what is new slides in; what stays does not move
+  const keys = [...list.children].map((each) => each.dataset.key);
+  if (card.before)
+    for (const each of list.children) if (!card.before.includes(`|${each.dataset.key}|`)) each.classList.add("fresh");
+  card.before = `|${keys.join("|")}|`;
+  card.box.setAttribute(
+    "aria-label",
+    "Stack, the bottom first: " +
+      [...waiting, top].map((each) => each.rule).join(", ") +
+      (change.off.length ? `; this token pops ${change.off.length}` : "") +
+      (change.on.length ? `; this token pushes ${change.on.length}` : ""),
+  );
+  return true;
+}
+
+/* The stack as boxes, its bottom below: the states to which waiting rules return, the current rule on top; what a token
+   pushes and pops. */
+/** @param {HTMLElement} box */
+export function createStack(box) {
+  const MOST = 9;
+  box.classList.add("stack");
+  box.setAttribute("role", "group");
+  /** @type {StackBox} */
+  const card = {
+    MOST,
+    before: "",
+    box,
+  };
+  showStack(card, null);
+  return { show: (step, atEnd) => showStack(card, step, atEnd) };
 }

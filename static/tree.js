@@ -6,9 +6,12 @@ import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, hexOf, readOf } from "./tokens.js";
 
+/** @typedef {{
+      draw: () => void,
+    }} TreeTools */
+
 /** @import { Picture } from "./wire" */
 /** @import { ShownStep } from "./picture-state.js" */
-
 /** How trees are looked at; ``test`` is the text of a test that is shown in the place of the run. */
 export const treeLooks = {
   every: Boolean(saved.get("tree every")),
@@ -37,13 +40,58 @@ export function treeRequest(step, atEnd) {
   return { ...looks, so_far: read.join(""), tokens: read.map((hex) => hex.length / 2), current: read.length - 1 };
 }
 
+function forget() {
+  treeLooks.which = 1;
+  treeLooks.unfolded = [];
+  emit("tree node", null);
+}
+
+/** @param {TreeTools} tools */
+const unfold = (tools, path) => {
+  treeLooks.unfolded.push(path);
+  tools.draw();
+};
+
+/** The nodes from the root to one, as their numbers. */
+const above = (nodes, path) =>
+  nodes.flatMap((node, index) => (path === node.path || path.startsWith(`${node.path}.`) ? [index] : []));
+
+/** @param {TreeTools} tools */
+function about(tools, node) {
+  const name = node.kind === "text" ? "text" : node.kind === "pending" ? "not read yet" : node.kind;
+  const [start, end] = node.characters;
+  return [
+    el("span", {}, name),
+    ...(node.kind === "text" ? [] : [el("span", { class: "chip now" }, node.label)]),
+    ...(node.kind === "pending" ? [] : [el("code", {}, node.text ? glyphs({ text: node.text }) : "nothing")]),
+    el("span", { class: "quiet" }, `characters ${start}–${end}`),
+    ...(node.open && node.kind !== "pending" ? [el("span", { class: "chip" }, "unfinished")] : []),
+    el(
+      "button",
+      {
+        type: "button",
+        class: "link",
+        onclick: () => emit("place", { start: node.source[0], end: node.source[1] }),
+      },
+      "Go to the grammar",
+    ),
+    ...(node.folded
+      ? [el("button", { type: "button", class: "link", onclick: () => unfold(tools, node.path) }, "Show its parts")]
+      : []),
+  ];
+}
+
 /** The switches above a tree and the line under it. ``draw`` requests the tree again.
     @param {(selector: string) => any} find @param {() => void} draw */
 export function createTreeTools(find, draw) {
-  const box = find(".treetools"),
-    every = box.querySelector("[data-look=every]"),
-    of = box.querySelector(".of"),
-    trees = box.querySelector(".trees");
+  /** @type {TreeTools} */
+  const tools = {
+    draw,
+  };
+  const box = find(".treetools");
+  const every = box.querySelector("[data-look=every]");
+  const of = box.querySelector(".of");
+  const trees = box.querySelector(".trees");
   const showWhich = radios(
     trees,
     "data-tree",
@@ -67,12 +115,6 @@ export function createTreeTools(find, draw) {
     forget();
     draw();
   });
-
-  function forget() {
-    treeLooks.which = 1;
-    treeLooks.unfolded = [];
-    emit("tree node", null);
-  }
   on("example", () => {
     treeLooks.test = null;
     forget();
@@ -81,17 +123,8 @@ export function createTreeTools(find, draw) {
     treeLooks.test = text;
     forget();
   });
-
-  const unfold = (path) => {
-    treeLooks.unfolded.push(path);
-    draw();
-  };
-  /** The nodes from the root to one, as their numbers. */
-  const above = (nodes, path) =>
-    nodes.flatMap((node, index) => (path === node.path || path.startsWith(`${node.path}.`) ? [index] : []));
-
   return {
-    unfold,
+    unfold: (path) => unfold(tools, path),
     /** Show what applies to a tree.
         @param {Picture | null} record @param {boolean} running */
     show(record, running) {
@@ -111,7 +144,7 @@ export function createTreeTools(find, draw) {
     /** The line under the picture: the selected node, or what the text is. */
     describe(record, picked) {
       const { tree } = record;
-      if (picked) return about(tree.nodes[Number(picked.id)]);
+      if (picked) return about(tools, tree.nodes[Number(picked.id)]);
       if (!tree.accepted)
         return [
           el("span", { class: tree.failing ? "no" : "" }, tree.failing ? "✗ cannot read " : "not finished: "),
@@ -125,28 +158,4 @@ export function createTreeTools(find, draw) {
       return [el("span", { class: "legend" }, "click a node to see what it read and where it is written")];
     },
   };
-
-  function about(node) {
-    const name = node.kind === "text" ? "text" : node.kind === "pending" ? "not read yet" : node.kind;
-    const [start, end] = node.characters;
-    return [
-      el("span", {}, name),
-      ...(node.kind === "text" ? [] : [el("span", { class: "chip now" }, node.label)]),
-      ...(node.kind === "pending" ? [] : [el("code", {}, node.text ? glyphs({ text: node.text }) : "nothing")]),
-      el("span", { class: "quiet" }, `characters ${start}–${end}`),
-      ...(node.open && node.kind !== "pending" ? [el("span", { class: "chip" }, "unfinished")] : []),
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link",
-          onclick: () => emit("place", { start: node.source[0], end: node.source[1] }),
-        },
-        "Go to the grammar",
-      ),
-      ...(node.folded
-        ? [el("button", { type: "button", class: "link", onclick: () => unfold(node.path) }, "Show its parts")]
-        : []),
-    ];
-  }
 }
