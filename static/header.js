@@ -11,6 +11,7 @@ import {
   markChosen,
   roving,
   showNotice,
+  targetOf,
 } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
 import {
@@ -36,7 +37,7 @@ import { linkedWork, shareWork } from "./work.js";
       looking: ReturnType<typeof createLatest>, server: Context<"header">["server"],
     }} ModelMenu */
 
-/** @import { Context } from "./wire" */
+/** @import { Context, Example } from "./wire" */
 /** The token of the page's owner, out of the address, which loses it: links and screenshots show the address. It is
     kept until the tab is closed. */
 function ownerToken() {
@@ -182,107 +183,10 @@ function createTitle(picker, other, button) {
 
 /* The header: example, view, theme, help. On a narrow page it is one line with a menu, and a bar at the lower edge has
    links to the parts of the page. */
-/** @param {Context<"header">} context */
-export function mountHeader({ element, props, server }) {
-  const find = (selector) => element.querySelector(selector);
-  const picker = find("select"),
-    views = find(".views"),
-    theme = find(".theme"),
-    header = find(".header");
-  const page = JSON.parse(props.value);
-  state.gallery = page.gallery;
-  state.methods = page.methods;
-  state.space = page.space;
-  state.results = page.results;
-
-  const groups = new Map();
-  page.gallery.forEach((example, index) => {
-    if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title));
-  });
-  /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
-  const other = el("option", { value: "", hidden: true }, OWN_TITLE);
-  const fill = () => {
-    const chosen = picker.value;
-    picker.replaceChildren(
-      other,
-      draftOptions(),
-      ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)),
-    );
-    picker.querySelector("optgroup").hidden = !drafts.list().length;
-    picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
-  };
-  fill();
-  on("drafts", fill);
-  find(".bench").append(createDraftsMenu());
-  placeDraftLine(find(".intro"), header);
-  const begin = createTitle(picker, other, find(".renamebutton"));
-
-  const opening = createLatest();
-  function open(index, first) {
-    const { name } = page.gallery[index];
-    picker.value = String(index);
-    opening.run(async (ask) => {
-      const example = name === page.first.name ? page.first : await ask(server.open_example, { name });
-      if (example.fault) {
-        showNotice(example.fault);
-        return;
-      }
-      begin({ ...example, first: Boolean(first) });
-    });
-  }
-  picker.addEventListener("change", () => {
-    if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
-    else if (picker.value !== "") open(Number(picker.value));
-  });
-
-  theme.addEventListener("click", toggleTheme);
-  const named = (dark) => theme.setAttribute("aria-label", dark ? "Switch to light" : "Switch to dark");
-  on("theme", named);
-  named(document.documentElement.dataset.theme === "dark");
-
-  // -- views ------------------------------------------------------------------------------------
-  function look(view) {
-    if (state.view === view) return;
-    state.view = view;
-    document.body.dataset.view = view;
-    markChosen(views, "aria-checked", views.querySelector(`[data-view="${view}"]`));
-    scrollTo({ top: 0 });
-    emit("view", view);
-  }
-  const lookAt = (button) => look(button.dataset.view);
-  views.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (button) lookAt(button);
-  });
-  roving(views, lookAt);
-  on("look", look);
-
-  // -- keys ---------------------------------------------------------------------------------------
-  const openHelp = createDialog(find("dialog"));
-  find(".helpbutton").addEventListener("click", openHelp);
-  on("help", openHelp);
-  document.addEventListener("keydown", (event) => {
-    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-    const go = (act) => {
-      event.preventDefault();
-      act();
-    };
-    if (event.key === "?") go(openHelp);
-    const view = { l: "learn", c: "compare" }[event.key];
-    if (view) go(() => look(state.view === view ? "workbench" : view));
-    if (state.view !== "workbench") return;
-    if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
-    if (event.key === "e") go(() => emit("focus editor"));
-    if (event.key === "t") {
-      const token = document.querySelector("#wb-run .tok[tabindex='0']");
-      if (token) go(() => token.focus());
-    }
-  });
-
-  find(".share").addEventListener("click", (event) => shareWork(event.target));
-
-  // -- a narrow page --------------------------------------------------------------------------------
+/** A narrow page: the header is one line with a menu. @param {(selector: string) => HTMLElement} find */
+function foldHeader(find) {
+  const header = find(".header"),
+    views = find(".views");
   const more = find(".morebutton"),
     box = find(".more"),
     narrow = matchMedia("(max-width: 520px)");
@@ -312,7 +216,10 @@ export function mountHeader({ element, props, server }) {
   };
   narrow.addEventListener("change", place);
   place();
+}
 
+/** The bar at the lower edge of a narrow page has links to its parts. @param {HTMLElement} element */
+function linkParts(element) {
   const parts = [...element.querySelectorAll(".parts button")];
   const target = (button) => document.querySelector(button.dataset.to);
   for (const button of parts)
@@ -334,17 +241,153 @@ export function mountHeader({ element, props, server }) {
     { passive: true },
   );
   on("ready", () => new ResizeObserver(seen).observe(document.body));
+}
 
-  // the upper row is as high as the window leaves it under the header and over the run
+/** The upper row is as high as the window leaves it under the header and over the run. @param {HTMLElement} header */
+function measureHeader(header) {
   const measure = () => document.documentElement.style.setProperty("--header", `${header.offsetHeight}px`);
   on("ready", () => {
     measure();
     new ResizeObserver(measure).observe(header);
   });
+}
 
+/** The views of the page; returns what opens one. @param {HTMLElement} views */
+function createViews(views) {
+  function look(view) {
+    if (state.view === view) return;
+    state.view = view;
+    document.body.dataset.view = view;
+    markChosen(views, "aria-checked", views.querySelector(`[data-view="${view}"]`));
+    scrollTo({ top: 0 });
+    emit("view", view);
+  }
+  const lookAt = (button) => look(button.dataset.view);
+  views.addEventListener("click", (event) => {
+    const button = targetOf(event).closest("button");
+    if (button) lookAt(button);
+  });
+  roving(views, lookAt);
+  on("look", look);
+  return look;
+}
+
+/** The keys of the page. @param {(view: string) => void} look @param {() => void} openHelp */
+function bindPageKeys(look, openHelp) {
+  document.addEventListener("keydown", (event) => {
+    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    const go = (act) => {
+      event.preventDefault();
+      act();
+    };
+    if (event.key === "?") go(openHelp);
+    const view = { l: "learn", c: "compare" }[event.key];
+    if (view) go(() => look(state.view === view ? "workbench" : view));
+    if (state.view !== "workbench") return;
+    if (event.key === "g") go(() => document.querySelector("#wb-picture .pic").focus());
+    if (event.key === "e") go(() => emit("focus editor"));
+    if (event.key === "t") {
+      const token = document.querySelector("#wb-run .tok[tabindex='0']");
+      if (token) go(() => token.focus());
+    }
+  });
+}
+
+/** The menu of the gallery and of the drafts; returns what fills it.
+    @param {HTMLSelectElement} picker @param {Example[]} gallery @param {HTMLOptionElement} other */
+function createPicker(picker, gallery, other) {
+  const groups = new Map();
+  gallery.forEach((example, index) => {
+    if (!groups.has(example.group)) groups.set(example.group, []);
+    groups.get(example.group).push(el("option", { value: String(index) }, example.title));
+  });
+  return () => {
+    const chosen = picker.value;
+    picker.replaceChildren(
+      other,
+      draftOptions(),
+      ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)),
+    );
+    picker.querySelector("optgroup").hidden = !drafts.list().length;
+    picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
+  };
+}
+
+/** @param {HTMLElement} button */
+function bindTheme(button) {
+  const show = (isDark) => button.setAttribute("aria-label", isDark ? "Switch to light" : "Switch to dark");
+  button.addEventListener("click", toggleTheme);
+  on("theme", show);
+  show(document.documentElement.dataset.theme === "dark");
+}
+
+/** What a grammar that is not in the gallery has, unless it brings its own. */
+const NOT_IN_GALLERY = {
+  name: "",
+  title: OWN_TITLE,
+  note: "",
+  start: "start",
+  options: {},
+  prompt: "",
+  system: null,
+  tests: [],
+  accepts: [],
+  rejects: [],
+};
+
+/** @param {Context<"header">} context */
+export function mountHeader({ element, props, server }) {
+  const find = (selector) => element.querySelector(selector);
+  const picker = find("select"),
+    header = find(".header");
+  const page = JSON.parse(props.value);
+  state.gallery = page.gallery;
+  state.methods = page.methods;
+  state.space = page.space;
+  state.results = page.results;
+
+  /** The name of a grammar that is not in the gallery: the person's own, a draft, a link. */
+  const other = el("option", { value: "", hidden: true }, OWN_TITLE);
+  const fill = createPicker(picker, page.gallery, other);
+  fill();
+  on("drafts", fill);
+  find(".bench").append(createDraftsMenu());
+  placeDraftLine(find(".intro"), header);
+  const begin = createTitle(picker, other, find(".renamebutton"));
+
+  const opening = createLatest();
+  function open(index, first) {
+    const { name } = page.gallery[index];
+    picker.value = String(index);
+    opening.run(async (ask) => {
+      const example = name === page.first.name ? page.first : await ask(server.open_example, { name });
+      if (example.fault) {
+        showNotice(example.fault);
+        return;
+      }
+      begin({ ...example, first: Boolean(first) });
+    });
+  }
+  picker.addEventListener("change", () => {
+    if (picker.value.startsWith("draft:")) drafts.open(picker.value.slice(6));
+    else if (picker.value !== "") open(Number(picker.value));
+  });
+
+  bindTheme(find(".theme"));
+
+  const look = createViews(find(".views"));
+  const openHelp = createDialog(find("dialog"));
+  find(".helpbutton").addEventListener("click", openHelp);
+  on("help", openHelp);
+  bindPageKeys(look, openHelp);
+  find(".share").addEventListener("click", (event) => shareWork(event.target));
+
+  foldHeader(find);
+  linkParts(element);
+  measureHeader(header);
   createModelMenu(find(".models"), server);
   createIntro(find(".intro"));
-  createToolbar(box, "Page", ".menu > button, .share, .theme, .helpbutton");
+  createToolbar(find(".more"), "Page", ".menu > button, .share, .theme, .helpbutton");
   createToolbar(find(".intro"), "First steps", "button");
 
   /** Open a grammar that is not in the gallery: a shared link, a lesson's grammar, a draft. */
@@ -355,21 +398,7 @@ export function mountHeader({ element, props, server }) {
     if (example.tab) state.tab = example.tab;
     begin(example);
   }
-  on("open", (held) =>
-    show({
-      name: "",
-      title: OWN_TITLE,
-      note: "",
-      start: "start",
-      options: {},
-      prompt: "",
-      system: null,
-      tests: [],
-      accepts: [],
-      rejects: [],
-      ...held,
-    }),
-  );
+  on("open", (example) => show({ ...NOT_IN_GALLERY, ...example }));
 
   on("ready", async () => {
     const asked = new URLSearchParams(location.search);
