@@ -1,7 +1,8 @@
 /* The state of a picture that reacts: its record, its elements, and what is selected and lit. */
 
 /** @import { createCamera } from "./camera.js" */
-/** @import { createDrag, createGlide } from "./drag.js" */
+/** @import { createDrag } from "./drag.js" */
+/** @import { createGlide } from "./glide.js" */
 /** @import { createOverview } from "./overview.js" */
 /** @import { Flags, FlagSegment, Picture } from "./wire" */
 

@@ -2,8 +2,9 @@
    state or an edge; the pointer lights what belongs to a state, a run its path. */
 
 import { createCamera } from "./camera.js";
-import { createDrag, createGlide } from "./drag.js";
+import { createDrag } from "./drag.js";
 import { drawFlags } from "./flags.js";
+import { createGlide } from "./glide.js";
 import { light } from "./graph-light.js";
 import { fit, listen, pick, pickAt } from "./graph-pick.js";
 import { edgeOf, edgesOf, element, labelsOf, NO_PICTURE, shownAt } from "./graph-state.js";
