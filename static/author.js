@@ -8,10 +8,26 @@ import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
-/** @import { Phase, Servers } from "./wire" */
+/** @typedef {{
+      rules: Rule[], live: Set<string>, box: HTMLElement, counted: (count: number) => void,
+    }} Outline */
 
+/** @typedef {{
+      latest: ReturnType<typeof createLatest>, before: (GrammarText & { name: string }) | null,
+      answered: string, box: HTMLElement,
+      server: Servers["grammar"], put: (tests: ExpectedTest[]) => void,
+      counted: (gained: number, lost: number) => void,
+    }} ChangeList */
+/** @typedef {{
+      latest: ReturnType<typeof createLatest>, seed: number, shown: string, box: HTMLElement,
+      server: Servers["grammar"], put: (tests: ExpectedTest[]) => void,
+    }} SampleList */
+/** @import { Answer, ChangeAnswer, Failure, Phase, Rule, Servers } from "./wire" */
+/** @import { ExpectedTest } from "./events" */
+/** @import { GrammarText } from "./state.js" */
 /* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
 const SIGNS = { error: ["✗", "no"], warning: ["▲", "warn"], note: ["•", "quiet"] };
+
 const SHOWN = 60;
 
 const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
@@ -163,7 +179,6 @@ export const createProblemList = (box, counted) => ({
 });
 
 /* Phases: how long each step from the text to the first mask took, as a bar with names. */
-
 const PHASE_TITLES = {
   read: "the text is read into a tree",
   NFA: "the tree becomes a machine with choices",
@@ -175,6 +190,7 @@ const PHASE_TITLES = {
   tokens: "grammar and vocabulary meet",
   "first mask": "which of the model's tokens may come first",
 };
+
 const ms = (value) => (value < 0.095 ? "< 0.1" : value < 9.95 ? value.toFixed(1) : String(Math.round(value)));
 
 /** Show phases, each ``{name, ms}``; nothing for none: the room stays.
@@ -208,7 +224,6 @@ export const createPhaseBar = (box) => (phases) => {
 };
 
 /* Outline: every rule with the rules it calls, the rules that call it, and its properties. */
-
 const FLAG_TITLES = {
   start: "every text begins here",
   unused: "no rule that is used calls it",
@@ -218,323 +233,10 @@ const FLAG_TITLES = {
   "may be empty": "the empty text is one of its texts",
   regular: "it needs no stack",
 };
+
 const LOUD = new Set(["unused", "never ends"]);
 
-/** The list in ``box``; ``counted`` gets the number of rules. */
-export function createOutline(box, counted) {
-  let rules = [],
-    live = new Set();
-  const goTo = (name) => {
-    const rule = rules.find((each) => each.name === name);
-    if (rule) emit("place", rule.places[0]);
-  };
-
-  function names(title, list) {
-    if (!list.length) return null;
-    const links = list.map((name) =>
-      el("button", { type: "button", class: "link name", title: `Go to ${name}`, onclick: () => goTo(name) }, name),
-    );
-    return el(
-      "span",
-      { class: "names" },
-      `${title} `,
-      ...links.flatMap((link, index) => (index ? [", ", link] : [link])),
-    );
-  }
-
-  /** A button that goes to one place after the other. */
-  function uses(places) {
-    let next = 0;
-    return el(
-      "button",
-      {
-        type: "button",
-        class: "link count",
-        title: "Go to where it is used, one after the other",
-        onclick: () => emit("place", places[next++ % places.length]),
-      },
-      places.length === 1 ? "used once" : `used ${places.length} times`,
-    );
-  }
-
-  const row = (rule) =>
-    el(
-      "li",
-      { class: live.has(rule.name) ? "now" : "", "data-rule": rule.name },
-      el(
-        "button",
-        {
-          type: "button",
-          class: "link def",
-          title: "Go to its definition",
-          onclick: () => emit("place", rule.places[0]),
-        },
-        rule.name,
-      ),
-      el(
-        "span",
-        { class: "about" },
-        el(
-          "span",
-          { class: "flags" },
-          ...rule.flags.map((flag) =>
-            el("span", { class: `flag${LOUD.has(flag) ? " loud" : ""}`, title: FLAG_TITLES[flag] }, flag),
-          ),
-        ),
-        names("calls", rule.calls),
-        names("called by", rule.called_by),
-        rule.references.length ? uses(rule.references) : null,
-      ),
-    );
-
-  function show(answer) {
-    rules = answer.rules ?? [];
-    const more = answer.left_out
-      ? [el("li", { class: "quiet" }, `and ${formatNumber(answer.left_out)} more rules`)]
-      : [];
-    box.replaceChildren(...rules.map(row), ...more);
-    addGridKeys(box);
-    counted(rules.length);
-  }
-  on("live rules", (now) => {
-    live = new Set(now);
-    for (const li of box.children) li.classList.toggle("now", live.has(li.dataset.rule));
-    const inner = box.querySelector(`[data-rule="${CSS.escape(now[now.length - 1] ?? "")}"]`),
-      panel = box.closest(".panel");
-    if (inner && !box.parentNode.hidden && !panel.contains(document.activeElement)) scrollIntoColumn(panel, inner, 6);
-  });
-  return { show };
-}
-
-/* Samples: texts of the language, and texts outside it by one edit. A click makes one a test. */
-
-/** The samples in ``box``; ``put`` adds tests.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
-export function createSampleList(box, server, put) {
-  const latest = createLatest();
-  let seed = 0,
-    shown = ""; // the grammar whose samples are shown
-
-  function row(text, expect, what) {
-    const has = state.tests.some((test) => test.text === text);
-    const add = el(
-      "button",
-      {
-        type: "button",
-        class: "link add",
-        disabled: has,
-        title: `Add as a test that is expected to be ${expect}ed`,
-        onclick: () => {
-          put([{ text, expect }]);
-          add.disabled = true;
-          add.textContent = "added";
-        },
-      },
-      has ? "added" : `+ ${expect}`,
-    );
-    const say = el("span", { class: "text" });
-    if (text) say.append(visibleText(text));
-    else say.append(el("span", { class: "quiet" }, "the empty text"));
-    return el("li", {}, add, say, what ? el("span", { class: "quiet what" }, what) : null);
-  }
-
-  function show(answer) {
-    if (answer.fault || !answer.ok) {
-      box.replaceChildren(el("p", { class: "quiet" }, answer.fault || answer.why));
-      return;
-    }
-    const more = el(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        onclick: () => {
-          seed += 1;
-          shown = "";
-          ask();
-        },
-      },
-      "More",
-    );
-    const list = (name, rows) => {
-      const ul = el("ul", { class: "samples", "aria-label": name }, ...rows);
-      addGridKeys(ul);
-      return ul;
-    };
-    const none = el("p", { class: "quiet" }, "No text was found.");
-    box.replaceChildren(
-      el(
-        "div",
-        { class: "head" },
-        el("span", { class: "quiet", title: `How they are drawn: ${answer.how}` }, "Accepted, drawn at random"),
-        more,
-      ),
-      answer.texts.length
-        ? list(
-            "Samples",
-            answer.texts.map((text) => row(text, "accept")),
-          )
-        : none,
-      ...(answer.misses.length
-        ? [
-            el("div", { class: "head" }, el("span", { class: "quiet" }, "Almost: one edit away, and rejected")),
-            list(
-              "Near misses",
-              answer.misses.map(({ text, what }) => row(text, "reject", what)),
-            ),
-          ]
-        : []),
-      el("p", { class: "how quiet" }, `Drawn: ${answer.how}.`),
-    );
-  }
-
-  /** Request samples of the present grammar, unless they are shown already. */
-  function ask() {
-    const key = grammarKey(state);
-    if (shown === key || !state.compiled?.ok) {
-      latest.drop();
-      return;
-    }
-    if (!box.childNodes.length) box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
-    latest.run(async (ask) => {
-      const answer = await ask(server.sample_texts, { ...grammarOf(state), seed });
-      shown = key;
-      const held = box.contains(document.activeElement);
-      show(answer);
-      if (held) box.querySelector(".more")?.focus();
-    });
-  }
-  return {
-    ask,
-    open() {
-      seed = 0;
-      shown = "";
-    },
-  };
-}
-
-/* What an edit changed: a shortest text that the language gained and a shortest one that it lost. */
-
-/** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
-    @param {(gained: number, lost: number) => void} counted */
-export function createChangeList(box, server, put, counted) {
-  const latest = createLatest();
-  let before = /** @type {any} */ (null),
-    answered = "";
-  const now = () => wholeOf(state);
-  const key = (held) => grammarKey(held).trimEnd();
-  const untouched = () => !before || key(before) === key(now());
-
-  /** Compare with this one from here on. */
-  function from(held, name) {
-    before = { ...held, name };
-    latest.drop();
-    answered = "";
-    tell();
-  }
-  const mark = () =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: "more",
-        title: "From now on, compare changes with the present grammar",
-        onclick: () => from(now(), "when you pressed “Compare with this version”"),
-      },
-      "Compare with this version",
-    );
-  const head = (...said) =>
-    el(
-      "div",
-      { class: "head" },
-      el("span", { class: "quiet" }, ...said),
-      untouched() || !state.compiled?.ok ? null : mark(),
-    );
-
-  function tell(answer) {
-    counted(0, 0);
-    if (untouched())
-      box.replaceChildren(
-        head(
-          before
-            ? "Nothing has changed yet. Edit the grammar: here is a text that it gained, and one that it lost."
-            : "",
-        ),
-      );
-    else if (!answer) box.replaceChildren(head("comparing…"));
-    else if (answer.fault || !answer.ok) box.replaceChildren(head(answer.fault || answer.why));
-    else show(answer);
-  }
-
-  function row({ text }, sign, colour, what, expect) {
-    const say = el("span", { class: "text" });
-    if (text) say.append(visibleText(text));
-    else say.append(el("span", { class: "quiet" }, "the empty text"));
-    const add = el(
-      "button",
-      {
-        type: "button",
-        class: "link add",
-        onclick: () => {
-          put([{ text, expect }]);
-          add.disabled = true;
-          add.textContent = "added";
-        },
-      },
-      `+ ${expect}`,
-    );
-    return el("li", {}, el("span", {}, el("b", { class: colour, "aria-hidden": "true" }, sign), ` ${what}`), say, add);
-  }
-
-  function show({ same, exact, gained, lost, how }) {
-    counted(gained ? 1 : 0, lost ? 1 : 0);
-    const none = (what) =>
-      el(
-        "li",
-        { class: "quiet" },
-        el("span", {}, el("span", { "aria-hidden": "true" }, "="), ` ${what}`),
-        el("span", {}, exact ? "nothing" : "nothing was found"),
-        el("span", {}),
-      );
-    const rows = [
-      gained ? row(gained, "+", "good", "gained", "accept") : none("gained"),
-      lost ? row(lost, "−", "no", "lost", "reject") : none("lost"),
-    ];
-    const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
-    box.replaceChildren(
-      head(
-        same ? "Another text, the same language" : "The shortest text gained and lost",
-        `, against the grammar ${before.name}`,
-      ),
-      list,
-      el("p", { class: "how quiet" }, `${how[0].toUpperCase() + how.slice(1)}.`),
-    );
-  }
-
-  /** Compare, unless the result is shown already. */
-  function ask() {
-    if (untouched() || !state.compiled?.ok) {
-      latest.drop();
-      answered = "";
-      tell(untouched() ? null : { why: "The grammar cannot be read yet." });
-      return;
-    }
-    const both = key(before) + key(now());
-    if (both === answered) return;
-    answered = "";
-    tell();
-    latest.run(async (ask) => {
-      const answer = await ask(server.what_changed, { ...now(), before: grammarOf(before) });
-      answered = both;
-      tell(answer);
-    });
-  }
-  return { ask, from };
-}
-
 /* The Convert menu: the present grammar, written in another notation and put into the tab of that notation. */
-
 /** ``turned`` gets the grammar in its new notation.
     @param {HTMLElement} menu @param {Servers["grammar"]} server @param {(grammar: any) => void} turned */
 export function createConvertMenu(menu, server, turned) {
@@ -575,4 +277,360 @@ export function createConvertMenu(menu, server, turned) {
       const { prompt, system, tests } = state;
       turned({ text: answer.text, start: answer.start, notation, prompt, system, tests });
     });
+}
+
+/** @param {SampleList} samples */
+function sampleRow(samples, text, expect, what = "") {
+  const has = state.tests.some((test) => test.text === text);
+  const add = el(
+    "button",
+    {
+      type: "button",
+      class: "link add",
+      disabled: has,
+      title: `Add as a test that is expected to be ${expect}ed`,
+      onclick: () => {
+        samples.put([{ text, expect }]);
+        add.disabled = true;
+        add.textContent = "added";
+      },
+    },
+    has ? "added" : `+ ${expect}`,
+  );
+  const say = el("span", { class: "text" });
+  if (text) say.append(visibleText(text));
+  else say.append(el("span", { class: "quiet" }, "the empty text"));
+  return el("li", {}, add, say, what ? el("span", { class: "quiet what" }, what) : null);
+}
+
+/** @param {SampleList} samples */
+function showSamples(samples, answer) {
+  if (answer.fault || !answer.ok) {
+    samples.box.replaceChildren(el("p", { class: "quiet" }, answer.fault || answer.why));
+    return;
+  }
+  const more = el(
+    "button",
+    {
+      type: "button",
+      class: "more",
+      onclick: () => {
+        samples.seed += 1;
+        samples.shown = "";
+        askSamples(samples);
+      },
+    },
+    "More",
+  );
+  const list = (name, rows) => {
+    const ul = el("ul", { class: "samples", "aria-label": name }, ...rows);
+    addGridKeys(ul);
+    return ul;
+  };
+  const none = el("p", { class: "quiet" }, "No text was found.");
+  samples.box.replaceChildren(
+    el(
+      "div",
+      { class: "head" },
+      el("span", { class: "quiet", title: `How they are drawn: ${answer.how}` }, "Accepted, drawn at random"),
+      more,
+    ),
+    answer.texts.length
+      ? list(
+          "Samples",
+          answer.texts.map((text) => sampleRow(samples, text, "accept")),
+        )
+      : none,
+    ...(answer.misses.length
+      ? [
+          el("div", { class: "head" }, el("span", { class: "quiet" }, "Almost: one edit away, and rejected")),
+          list(
+            "Near misses",
+            answer.misses.map(({ text, what }) => sampleRow(samples, text, "reject", what)),
+          ),
+        ]
+      : []),
+    el("p", { class: "how quiet" }, `Drawn: ${answer.how}.`),
+  );
+}
+
+/** Request samples of the present grammar, unless they are shown already. @param {SampleList} samples */
+function askSamples(samples) {
+  const key = grammarKey(state);
+  if (samples.shown === key || !state.compiled?.ok) {
+    samples.latest.drop();
+    return;
+  }
+  if (!samples.box.childNodes.length) samples.box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
+  samples.latest.run(async (ask) => {
+    const answer = await ask(samples.server.sample_texts, { ...grammarOf(state), seed: samples.seed });
+    samples.shown = key;
+    const held = samples.box.contains(document.activeElement);
+    showSamples(samples, answer);
+    if (held) samples.box.querySelector(".more")?.focus();
+  });
+}
+
+/* Samples: texts of the language, and texts outside it by one edit. A click makes one a test. */
+/** The samples in ``box``; ``put`` adds tests.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
+export function createSampleList(box, server, put) {
+  const latest = createLatest();
+  /** @type {SampleList} */
+  const samples = {
+    latest,
+    seed: 0,
+    shown: "", // the grammar whose samples are shown
+    box,
+    server,
+    put,
+  };
+  return {
+    ask: () => askSamples(samples),
+    open() {
+      samples.seed = 0;
+      samples.shown = "";
+    },
+  };
+}
+
+const now = () => wholeOf(state);
+
+const key = (held) => grammarKey(held).trimEnd();
+
+/** @param {ChangeList} changes */
+const untouched = (changes) => !changes.before || key(changes.before) === key(now());
+
+/** Compare with this one from here on. @param {ChangeList} changes */
+function from(changes, held, name) {
+  changes.before = { ...held, name };
+  changes.latest.drop();
+  changes.answered = "";
+  tell(changes);
+}
+
+/** @param {ChangeList} changes */
+const mark = (changes) =>
+  el(
+    "button",
+    {
+      type: "button",
+      class: "more",
+      title: "From now on, compare changes with the present grammar",
+      onclick: () => from(changes, now(), "when you pressed “Compare with this version”"),
+    },
+    "Compare with this version",
+  );
+
+/** @param {ChangeList} changes */
+const head = (changes, ...said) =>
+  el(
+    "div",
+    { class: "head" },
+    el("span", { class: "quiet" }, ...said),
+    untouched(changes) || !state.compiled?.ok ? null : mark(changes),
+  );
+
+/** @param {ChangeList} changes @param {Answer<ChangeAnswer> | { why: string } | null} [answer] */
+function tell(changes, answer) {
+  changes.counted(0, 0);
+  if (untouched(changes))
+    changes.box.replaceChildren(
+      head(
+        changes,
+        changes.before
+          ? "Nothing has changed yet. Edit the grammar: here is a text that it gained, and one that it lost."
+          : "",
+      ),
+    );
+  else if (!answer) changes.box.replaceChildren(head(changes, "comparing…"));
+  else if ("exact" in answer) showChanges(changes, answer);
+  else {
+    const { fault, why } = /** @type {{ fault?: string, why?: string }} */ (answer);
+    changes.box.replaceChildren(head(changes, fault || why));
+  }
+}
+
+/** @param {ChangeList} changes */
+function changeRow(changes, { text }, sign, colour, what, expect) {
+  const say = el("span", { class: "text" });
+  if (text) say.append(visibleText(text));
+  else say.append(el("span", { class: "quiet" }, "the empty text"));
+  const add = el(
+    "button",
+    {
+      type: "button",
+      class: "link add",
+      onclick: () => {
+        changes.put([{ text, expect }]);
+        add.disabled = true;
+        add.textContent = "added";
+      },
+    },
+    `+ ${expect}`,
+  );
+  return el("li", {}, el("span", {}, el("b", { class: colour, "aria-hidden": "true" }, sign), ` ${what}`), say, add);
+}
+
+/** @param {ChangeList} changes */
+function showChanges(changes, { same, exact, gained, lost, how }) {
+  changes.counted(gained ? 1 : 0, lost ? 1 : 0);
+  const none = (what) =>
+    el(
+      "li",
+      { class: "quiet" },
+      el("span", {}, el("span", { "aria-hidden": "true" }, "="), ` ${what}`),
+      el("span", {}, exact ? "nothing" : "nothing was found"),
+      el("span", {}),
+    );
+  const rows = [
+    gained ? changeRow(changes, gained, "+", "good", "gained", "accept") : none("gained"),
+    lost ? changeRow(changes, lost, "−", "no", "lost", "reject") : none("lost"),
+  ];
+  const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
+  changes.box.replaceChildren(
+    head(
+      changes,
+      same ? "Another text, the same language" : "The shortest text gained and lost",
+      `, against the grammar ${changes.before?.name}`,
+    ),
+    list,
+    el("p", { class: "how quiet" }, `${how[0].toUpperCase() + how.slice(1)}.`),
+  );
+}
+
+/** Compare, unless the result is shown already. @param {ChangeList} changes */
+function askChanges(changes) {
+  if (untouched(changes) || !state.compiled?.ok) {
+    changes.latest.drop();
+    changes.answered = "";
+    tell(changes, untouched(changes) ? null : { why: "The grammar cannot be read yet." });
+    return;
+  }
+  const both = key(changes.before) + key(now());
+  if (both === changes.answered) return;
+  changes.answered = "";
+  tell(changes);
+  changes.latest.run(async (ask) => {
+    const answer = await ask(changes.server.what_changed, { ...now(), before: grammarOf(changes.before) });
+    changes.answered = both;
+    tell(changes, answer);
+  });
+}
+
+/* What an edit changed: a shortest text that the language gained and a shortest one that it lost. */
+/** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost.
+    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
+    @param {(gained: number, lost: number) => void} counted */
+export function createChangeList(box, server, put, counted) {
+  const latest = createLatest();
+  /** @type {ChangeList} */
+  const changes = {
+    latest,
+    before: null,
+    answered: "",
+    box,
+    server,
+    put,
+    counted,
+  };
+  return { ask: () => askChanges(changes), from: (held, name) => from(changes, held, name) };
+}
+
+/** @param {Outline} outline */
+const goTo = (outline, name) => {
+  const rule = outline.rules.find((each) => each.name === name);
+  if (rule) emit("place", rule.places[0]);
+};
+
+/** @param {Outline} outline */
+function names(outline, title, list) {
+  if (!list.length) return null;
+  const links = list.map((name) =>
+    el(
+      "button",
+      { type: "button", class: "link name", title: `Go to ${name}`, onclick: () => goTo(outline, name) },
+      name,
+    ),
+  );
+  return el(
+    "span",
+    { class: "names" },
+    `${title} `,
+    ...links.flatMap((link, index) => (index ? [", ", link] : [link])),
+  );
+}
+
+/** A button that goes to one place after the other. */
+function uses(places) {
+  let next = 0;
+  return el(
+    "button",
+    {
+      type: "button",
+      class: "link count",
+      title: "Go to where it is used, one after the other",
+      onclick: () => emit("place", places[next++ % places.length]),
+    },
+    places.length === 1 ? "used once" : `used ${places.length} times`,
+  );
+}
+
+/** @param {Outline} outline */
+const ruleRow = (outline, rule) =>
+  el(
+    "li",
+    { class: outline.live.has(rule.name) ? "now" : "", "data-rule": rule.name },
+    el(
+      "button",
+      {
+        type: "button",
+        class: "link def",
+        title: "Go to its definition",
+        onclick: () => emit("place", rule.places[0]),
+      },
+      rule.name,
+    ),
+    el(
+      "span",
+      { class: "about" },
+      el(
+        "span",
+        { class: "flags" },
+        ...rule.flags.map((flag) =>
+          el("span", { class: `flag${LOUD.has(flag) ? " loud" : ""}`, title: FLAG_TITLES[flag] }, flag),
+        ),
+      ),
+      names(outline, "calls", rule.calls),
+      names(outline, "called by", rule.called_by),
+      rule.references.length ? uses(rule.references) : null,
+    ),
+  );
+
+/** @param {Outline} outline */
+function showRules(outline, answer) {
+  outline.rules = answer.rules ?? [];
+  const more = answer.left_out ? [el("li", { class: "quiet" }, `and ${formatNumber(answer.left_out)} more rules`)] : [];
+  outline.box.replaceChildren(...outline.rules.map((rule) => ruleRow(outline, rule)), ...more);
+  addGridKeys(outline.box);
+  outline.counted(outline.rules.length);
+}
+
+/** The list in ``box``; ``counted`` gets the number of rules. */
+export function createOutline(box, counted) {
+  /** @type {Outline} */
+  const outline = {
+    rules: [],
+    live: new Set(),
+    box,
+    counted,
+  };
+  on("live rules", (now) => {
+    outline.live = new Set(now);
+    for (const li of box.children) li.classList.toggle("now", outline.live.has(li.dataset.rule));
+    const inner = box.querySelector(`[data-rule="${CSS.escape(now[now.length - 1] ?? "")}"]`),
+      panel = box.closest(".panel");
+    if (inner && !box.parentNode.hidden && !panel.contains(document.activeElement)) scrollIntoColumn(panel, inner, 6);
+  });
+  return { show: (answer) => showRules(outline, answer) };
 }

@@ -5,23 +5,33 @@ import { cleanTitle, emit, LONGEST_TITLE, nameGrammar, on, state } from "./state
 import { saved } from "./storage.js";
 import { dropLink, work } from "./work.js";
 
+/** @typedef {{
+      status: HTMLElementTagNameMap["p"], list: HTMLElementTagNameMap["ul"],
+      menu: ReturnType<typeof createMenu>,
+    }} DraftsMenu */
+
 const WAIT = 700; // milliseconds without a key until the draft is kept
 const EARLIER = "Earlier draft";
 const FULL = "the draft was not saved: browser storage is full or blocked";
+
 /** @type {any} */
 let opened = null; // what was opened last: no draft until something in it is changed
+
 let changed = false; // whether it was, since then
+
 let forgotten = false;
 
 const names = () => {
   const held = saved.get("yours", {});
   return held && typeof held === "object" ? held : {};
 };
+
 const put = (held) => {
   const done = saved.set("yours", held);
   emit("drafts", list());
   return done;
 };
+
 const last = () => {
   const held = saved.get("draft"),
     draft = work.checked(held);
@@ -48,11 +58,13 @@ function save(name) {
   discard();
   return "";
 }
+
 function remove(name) {
   const held = names();
   delete held[name];
   put(held);
 }
+
 function rename(name, other) {
   const held = names(),
     next = cleanTitle(other);
@@ -64,6 +76,7 @@ function rename(name, other) {
   if (state.ownTitle === name) nameGrammar(next);
   return put(held) ? "" : FULL;
 }
+
 function open(name) {
   const held = work.checked(names()[name]);
   if (held) emit("open", { ...work.asExample({ ...held, ownTitle: name }, "Your draft"), from: "draft" });
@@ -75,20 +88,24 @@ const asDraft = (draft) => ({
   from: "draft",
   compare: undefined,
 });
+
 /** The draft a visit begins with, as an example to be opened; null where it was left for another grammar. */
 function kept() {
   const draft = last();
   return draft && !draft.left && draft.text.trim() ? asDraft(draft) : null;
 }
+
 /** Open the draft that was left. */
 function reopen() {
   const draft = last();
   if (draft) emit("open", asDraft(draft));
 }
+
 function discard() {
   saved.remove("draft");
   emit("draft", null);
 }
+
 /** Discard the present draft and load the page as for a new visitor. */
 function restart() {
   forgotten = true;
@@ -115,6 +132,7 @@ function keep() {
   }
   changed = true;
 }
+
 const soon = debounce(WAIT, keep);
 
 /** Another grammar was opened: a draft it takes the place of stays, but no visit begins with it. */
@@ -138,13 +156,16 @@ function forget() {
 }
 
 on("example", moved);
+
 on("titled", soon);
+
 // "Break it" is the page's change, not a person's
 on("rewrite", () =>
   setTimeout(() => {
     if (opened && !changed) opened = { ...work.now(), own: opened.own };
   }, 0),
 );
+
 on("ready", () => {
   for (const name of ["input", "change", "click"])
     document.addEventListener(name, () => soon(), { capture: true, passive: true });
@@ -170,7 +191,6 @@ export const drafts = {
 };
 
 /* The menu of drafts, and a line about the one that is open. */
-
 const PATIENCE = 4000; // milliseconds within which the second click must come
 
 const when = (time) =>
@@ -194,6 +214,110 @@ function sure(properties, words, question, act) {
     }, PATIENCE);
   });
   return button;
+}
+
+/** The line ``your draft of 20 Nov, 14:03 · discard``: before the buttons of the intro; where that is hidden, in the
+    header. */
+export function placeDraftLine(intro, header) {
+  const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
+  const place = () => {
+    if (intro.hidden) header.append(line);
+    else intro.querySelector(".acts").before(line);
+  };
+  new MutationObserver(place).observe(intro, { attributes: true, attributeFilter: ["hidden"] });
+  place();
+  on("draft", (draft) => {
+    line.hidden = !draft;
+    if (!draft) return;
+    const link = (words, act) => el("button", { type: "button", class: "link", onclick: act }, words);
+    line.replaceChildren(
+      `your draft of ${when(draft.when)}`,
+      " · ",
+      ...(draft.open ? [] : [link("open it", drafts.reopen), " · "]),
+      link("discard", () => (draft.open ? drafts.restart() : drafts.discard())),
+    );
+  });
+}
+
+/** The group of the example picker; its options' values begin with ``draft:``. */
+export const draftOptions = () =>
+  el(
+    "optgroup",
+    { label: "Yours" },
+    ...drafts.list().map((draft) => el("option", { value: `draft:${draft.name}` }, draft.name)),
+  );
+
+/** @param {DraftsMenu} view */
+function renameRow(view, row, draft) {
+  const field = el("input", { type: "text", maxlength: String(LONGEST_TITLE), "aria-label": "New name" });
+  field.value = draft.name;
+  const done = () => {
+    view.status.textContent = drafts.rename(draft.name, field.value);
+    if (view.status.textContent) field.focus();
+    else showDrafts(view);
+  };
+  row.replaceChildren(
+    el(
+      "form",
+      {
+        onsubmit: (event) => {
+          event.preventDefault();
+          done();
+        },
+      },
+      field,
+      el("button", { type: "submit" }, "Rename"),
+    ),
+  );
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      showDrafts(view);
+    }
+  });
+  field.select();
+}
+
+/** @param {DraftsMenu} view */
+function showDrafts(view) {
+  const rows = drafts.list().map((draft) => {
+    const row = el("li", {});
+    const open = el(
+      "button",
+      {
+        type: "button",
+        class: "bare name",
+        title: draft.text.slice(0, 200),
+        onclick: () => {
+          view.menu.close();
+          drafts.open(draft.name);
+        },
+      },
+      draft.name,
+    );
+    row.append(
+      open,
+      el("span", { class: "quiet" }, when(draft.when)),
+      el(
+        "button",
+        {
+          type: "button",
+          class: "bare",
+          "aria-label": `Rename ${draft.name}`,
+          onclick: (event) => {
+            event.stopPropagation();
+            renameRow(view, row, draft);
+          },
+        },
+        "rename",
+      ),
+      sure({ class: "bare", "aria-label": `Delete ${draft.name}` }, "delete", "really?", () => {
+        drafts.remove(draft.name);
+      }),
+    );
+    return row;
+  });
+  view.list.replaceChildren(...(rows.length ? rows : [el("li", { class: "quiet" }, "No drafts yet.")]));
 }
 
 /** The menu: ``Drafts``, to be put wherever there is room. */
@@ -230,78 +354,12 @@ export function createDraftsMenu() {
     sheet,
   );
   const menu = createMenu(box);
-
-  function rename(row, draft) {
-    const field = el("input", { type: "text", maxlength: String(LONGEST_TITLE), "aria-label": "New name" });
-    field.value = draft.name;
-    const done = () => {
-      status.textContent = drafts.rename(draft.name, field.value);
-      if (status.textContent) field.focus();
-      else show();
-    };
-    row.replaceChildren(
-      el(
-        "form",
-        {
-          onsubmit: (event) => {
-            event.preventDefault();
-            done();
-          },
-        },
-        field,
-        el("button", { type: "submit" }, "Rename"),
-      ),
-    );
-    field.addEventListener("keydown", (event) => {
-      if (event.key === "Escape") {
-        event.stopPropagation();
-        show();
-      }
-    });
-    field.select();
-  }
-
-  function show() {
-    const rows = drafts.list().map((draft) => {
-      const row = el("li", {});
-      const open = el(
-        "button",
-        {
-          type: "button",
-          class: "bare name",
-          title: draft.text.slice(0, 200),
-          onclick: () => {
-            menu.close();
-            drafts.open(draft.name);
-          },
-        },
-        draft.name,
-      );
-      row.append(
-        open,
-        el("span", { class: "quiet" }, when(draft.when)),
-        el(
-          "button",
-          {
-            type: "button",
-            class: "bare",
-            "aria-label": `Rename ${draft.name}`,
-            onclick: (event) => {
-              event.stopPropagation();
-              rename(row, draft);
-            },
-          },
-          "rename",
-        ),
-        sure({ class: "bare", "aria-label": `Delete ${draft.name}` }, "delete", "really?", () => {
-          drafts.remove(draft.name);
-        }),
-      );
-      return row;
-    });
-    list.replaceChildren(...(rows.length ? rows : [el("li", { class: "quiet" }, "No drafts yet.")]));
-  }
-
+  /** @type {DraftsMenu} */
+  const view = {
+    status,
+    list,
+    menu,
+  };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     status.textContent = drafts.save(name.value);
@@ -310,41 +368,10 @@ export function createDraftsMenu() {
     menu.close();
   });
   if (!saved.possible) status.textContent = "Drafts cannot be saved: browser storage is blocked.";
-  on("drafts", show);
+  on("drafts", () => showDrafts(view));
   on("titled", () => {
     name.value = state.ownTitle;
   });
-  show();
+  showDrafts(view);
   return box;
 }
-
-/** The line ``your draft of 20 Nov, 14:03 · discard``: before the buttons of the intro; where that is hidden, in the
-    header. */
-export function placeDraftLine(intro, header) {
-  const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
-  const place = () => {
-    if (intro.hidden) header.append(line);
-    else intro.querySelector(".acts").before(line);
-  };
-  new MutationObserver(place).observe(intro, { attributes: true, attributeFilter: ["hidden"] });
-  place();
-  on("draft", (draft) => {
-    line.hidden = !draft;
-    if (!draft) return;
-    const link = (words, act) => el("button", { type: "button", class: "link", onclick: act }, words);
-    line.replaceChildren(
-      `your draft of ${when(draft.when)}`,
-      " · ",
-      ...(draft.open ? [] : [link("open it", drafts.reopen), " · "]),
-      link("discard", () => (draft.open ? drafts.restart() : drafts.discard())),
-    );
-  });
-}
-
-/** The group of the example picker; its options' values begin with ``draft:``. */
-export const draftOptions = () =>
-  el(
-    "optgroup",
-    { label: "Yours" },
-    ...drafts.list().map((draft) => el("option", { value: `draft:${draft.name}` }, draft.name)),
-  );

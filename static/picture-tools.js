@@ -8,242 +8,14 @@ import { passedBy } from "./graph.js";
 import { state } from "./state.js";
 import { formatNumber, several } from "./tokens.js";
 
+/** @import { FoundState, Picture } from "./wire" */
+
 /** @typedef {{
-      MOST: number, before: string, box: HTMLElement,
-    }} StackBox */
+      filter: HTMLElementTagNameMap["input"], status: HTMLElementTagNameMap["span"],
+      scroll: HTMLElementTagNameMap["div"], answer: Picture | null, standing: string[][],
+    }} RowsBox */
 
-/* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
-   part of the machine around it. */
-export function createFindBox(box, { find, go }) {
-  const input = el("input", {
-    type: "text",
-    role: "combobox",
-    placeholder: "Find a state",
-    "aria-label": "Find a state by number, rule or label",
-    "aria-expanded": "false",
-    "aria-autocomplete": "list",
-    "aria-controls": "wb-found",
-    spellcheck: "false",
-    autocomplete: "off",
-  });
-  const list = el("ul", { id: "wb-found", role: "listbox", "aria-label": "States found", hidden: true });
-  box.append(input, el("kbd", { "aria-hidden": "true" }, "/"), list);
-  const latest = createLatest({ subject: () => input.value.trim() });
-  let found = [],
-    at = -1;
-
-  function show(open) {
-    if (!open) latest.drop();
-    list.hidden = !open;
-    input.setAttribute("aria-expanded", String(open));
-    if (!open) {
-      at = -1;
-      input.removeAttribute("aria-activedescendant");
-    }
-  }
-  function choose(index) {
-    at = index;
-    for (const [i, row] of [...list.children].entries()) row.setAttribute("aria-selected", String(i === at));
-    const row = list.children[at];
-    if (!row) {
-      input.removeAttribute("aria-activedescendant");
-      return;
-    }
-    input.setAttribute("aria-activedescendant", row.id);
-    row.scrollIntoView({ block: "nearest" });
-  }
-  function take(index) {
-    const one = found[index];
-    if (!one) return;
-    show(false);
-    go(one.id);
-  }
-  const look = debounce(120, () => {
-    const query = input.value.trim();
-    if (query) latest.run(async (ask) => showFound(await find(ask, query)));
-    else show(false);
-  });
-  function showFound(answer) {
-    found = answer.found || [];
-    list.replaceChildren(
-      ...(found.length
-        ? found.map((one, index) =>
-            el(
-              "li",
-              {
-                id: `wb-found-${index}`,
-                role: "option",
-                "aria-selected": "false",
-                onpointerdown: (event) => {
-                  event.preventDefault();
-                  take(index);
-                },
-              },
-              el("b", {}, one.number ?? one.id),
-              el("span", {}, one.why),
-            ),
-          )
-        : [
-            el(
-              "li",
-              { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" },
-              answer.fault || answer.why || "no state found",
-            ),
-          ]),
-    );
-    show(true);
-    choose(found.length ? 0 : -1);
-  }
-  input.addEventListener("input", look);
-  input.addEventListener("focus", () => {
-    if (input.value.trim()) look.now();
-  });
-  input.addEventListener("blur", () => show(false));
-  input.addEventListener("keydown", (event) => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step && !list.hidden) {
-      event.preventDefault();
-      choose((at + step + found.length) % Math.max(1, found.length));
-    }
-    if (event.key === "Enter") {
-      event.preventDefault();
-      event.stopPropagation();
-      if (list.hidden) look.now();
-      else take(at);
-    }
-    if (event.key === "Escape") {
-      event.stopPropagation();
-      if (list.hidden) {
-        input.value = "";
-        input.blur();
-      } else show(false);
-    }
-  });
-  return {
-    focus: () => {
-      input.focus();
-      input.select();
-    },
-    clear: () => {
-      input.value = "";
-      show(false);
-    },
-  };
-}
-
-/* A machine as a table, for machines too large to draw and for screen readers: which machine, a filter, and the rows of
-   the current states of the run. */
-export function createRows(box, { choose, place }) {
-  const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
-  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
-  const filter = el("input", {
-    type: "search",
-    class: "filter",
-    placeholder: "Filter rows",
-    "aria-label": "Filter rows of the table",
-    spellcheck: "false",
-  });
-  const status = el("span", { class: "told", role: "status" });
-  const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
-  box.append(el("div", { class: "tools" }, which, filter, status), scroll);
-  /** @type {any} */
-  let answer = null;
-  let standing = [];
-
-  radios(which, "data-of", Object.entries(NAMES), choose);
-
-  function fill() {
-    const wanted = filter.value.trim().toLowerCase();
-    const rows = answer.rows.filter(
-      (row) => !wanted || row.slice(2).some((cell) => cell.toLowerCase().includes(wanted)),
-    );
-    const body = el(
-      "tbody",
-      {},
-      ...rows.map((row) =>
-        el("tr", { "data-state": row[0], "data-target": row[1] }, ...row.slice(2).map((cell) => el("td", {}, cell))),
-      ),
-    );
-    scroll.replaceChildren(
-      el(
-        "table",
-        {},
-        el("thead", {}, el("tr", {}, ...answer.heads.map((head) => el("th", { scope: "col" }, head)))),
-        body,
-      ),
-    );
-    if (!rows.length) scroll.append(el("p", { class: "none" }, "no row contains that"));
-    status.textContent =
-      (wanted ? `${formatNumber(rows.length)} of ${formatNumber(answer.rows.length)} rows · ` : "") + answer.count;
-    mark(false);
-  }
-  filter.addEventListener("input", () => {
-    if (answer) fill();
-  });
-  filter.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && filter.value) {
-      event.stopPropagation();
-      filter.value = "";
-      fill();
-    }
-  });
-  scroll.addEventListener("click", (event) => {
-    const row = event.target.closest("tr[data-state]");
-    if (row) place(row.dataset.state);
-  });
-
-  function mark(scrolls) {
-    for (const row of scroll.querySelectorAll("tr.now, tr.taken")) row.classList.remove("now", "taken");
-    const [here, path] = standing;
-    if (!here?.length) return;
-    const pairs = new Set(path.slice(1).map((moment, i) => `${path[i][0]}>${moment[0]}`));
-    /** @type {HTMLElement | undefined} */
-    let first;
-    for (const row of scroll.querySelectorAll("tbody tr")) {
-      const taken = pairs.has(`${row.dataset.state}>${row.dataset.target}`);
-      const now = here.includes(row.dataset.state);
-      row.classList.toggle("now", now);
-      row.classList.toggle("taken", taken);
-      if (taken || (now && !first))
-        first = first?.classList.contains("taken") ? first : /** @type {HTMLElement} */ (row);
-    }
-    if (scrolls && first) {
-      const head = scroll.querySelector("thead")?.offsetHeight || 0;
-      const top = first.offsetTop - head,
-        bottom = first.offsetTop + first.offsetHeight;
-      if (top < scroll.scrollTop || bottom > scroll.scrollTop + scroll.clientHeight)
-        scroll.scrollTop = Math.max(0, top - scroll.clientHeight / 3);
-    }
-  }
-
-  return {
-    show(next, of) {
-      answer = next;
-      for (const button of which.querySelectorAll("button")) {
-        const why = state.compiled?.tabs?.[button.dataset.of] || "";
-        button.disabled = Boolean(why);
-        button.title = why;
-      }
-      markChosen(which, "aria-checked", which.querySelector(`[data-of="${of}"]`));
-      if (!next.ok) {
-        scroll.replaceChildren(el("p", { class: "none" }, next.why));
-        status.textContent = "";
-        answer = null;
-        return;
-      }
-      fill();
-    },
-    /** Mark the rows where the run stands, and those it takes. */
-    go(step, atEnd) {
-      if (!answer) return null;
-      const { standing: here, path } = passedBy(answer, step, atEnd);
-      standing = [here, path];
-      mark(true);
-      return here[0];
-    },
-    holds: (id) => Boolean(answer?.rows.some((row) => row[0] === id)),
-  };
-}
+const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
 
 /* The labels of a selected edge: all its tokens, with a filter; or its characters. */
 export function createEdgeList(box, tokensOf, unfold = /** @type {((states: string[]) => void) | null} */ (null)) {
@@ -514,4 +286,264 @@ export function createStack(box) {
   };
   showStack(card, null);
   return { show: (step, atEnd) => showStack(card, step, atEnd) };
+}
+
+/** @param {FindBox} finder */
+function showList(finder, open) {
+  if (!open) finder.latest.drop();
+  finder.list.hidden = !open;
+  finder.input.setAttribute("aria-expanded", String(open));
+  if (!open) {
+    finder.at = -1;
+    finder.input.removeAttribute("aria-activedescendant");
+  }
+}
+
+/** @param {FindBox} finder */
+function chooseFound(finder, index) {
+  finder.at = index;
+  for (const [i, row] of [...finder.list.children].entries())
+    row.setAttribute("aria-selected", String(i === finder.at));
+  const row = finder.list.children[finder.at];
+  if (!row) {
+    finder.input.removeAttribute("aria-activedescendant");
+    return;
+  }
+  finder.input.setAttribute("aria-activedescendant", row.id);
+  row.scrollIntoView({ block: "nearest" });
+}
+
+/** @param {FindBox} finder */
+function takeFound(finder, index) {
+  const one = finder.found[index];
+  if (!one) return;
+  showList(finder, false);
+  finder.go(one.id);
+}
+
+/** @param {FindBox} finder */
+function showFound(finder, answer) {
+  finder.found = answer.found || [];
+  finder.list.replaceChildren(
+    ...(finder.found.length
+      ? finder.found.map((one, index) =>
+          el(
+            "li",
+            {
+              id: `wb-found-${index}`,
+              role: "option",
+              "aria-selected": "false",
+              onpointerdown: (event) => {
+                event.preventDefault();
+                takeFound(finder, index);
+              },
+            },
+            el("b", {}, one.number ?? one.id),
+            el("span", {}, one.why),
+          ),
+        )
+      : [
+          el(
+            "li",
+            { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" },
+            answer.fault || answer.why || "no state found",
+          ),
+        ]),
+  );
+  showList(finder, true);
+  chooseFound(finder, finder.found.length ? 0 : -1);
+}
+
+/** @typedef {{
+      MOST: number, before: string, box: HTMLElement,
+    }} StackBox */
+/* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
+   part of the machine around it. */
+export function createFindBox(box, { find, go }) {
+  const input = el("input", {
+    type: "text",
+    role: "combobox",
+    placeholder: "Find a state",
+    "aria-label": "Find a state by number, rule or label",
+    "aria-expanded": "false",
+    "aria-autocomplete": "list",
+    "aria-controls": "wb-found",
+    spellcheck: "false",
+    autocomplete: "off",
+  });
+  const list = el("ul", { id: "wb-found", role: "listbox", "aria-label": "States found", hidden: true });
+  box.append(input, el("kbd", { "aria-hidden": "true" }, "/"), list);
+  const latest = createLatest({ subject: () => input.value.trim() });
+  /** @type {FindBox} */
+  const finder = {
+    input,
+    list,
+    latest,
+    found: [],
+    at: -1,
+    go,
+  };
+  const look = debounce(120, () => {
+    const query = input.value.trim();
+    if (query) latest.run(async (ask) => showFound(finder, await find(ask, query)));
+    else showList(finder, false);
+  });
+  input.addEventListener("input", look);
+  input.addEventListener("focus", () => {
+    if (input.value.trim()) look.now();
+  });
+  input.addEventListener("blur", () => showList(finder, false));
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && !list.hidden) {
+      event.preventDefault();
+      chooseFound(finder, (finder.at + step + finder.found.length) % Math.max(1, finder.found.length));
+    }
+    if (event.key === "Enter") {
+      event.preventDefault();
+      event.stopPropagation();
+      if (list.hidden) look.now();
+      else takeFound(finder, finder.at);
+    }
+    if (event.key === "Escape") {
+      event.stopPropagation();
+      if (list.hidden) {
+        input.value = "";
+        input.blur();
+      } else showList(finder, false);
+    }
+  });
+  return {
+    focus: () => {
+      input.focus();
+      input.select();
+    },
+    clear: () => {
+      input.value = "";
+      showList(finder, false);
+    },
+  };
+}
+
+/** @param {RowsBox} rowsBox */
+function fillRows(rowsBox) {
+  const wanted = rowsBox.filter.value.trim().toLowerCase();
+  const rows = (rowsBox.answer?.rows ?? []).filter(
+    (row) => !wanted || row.slice(2).some((cell) => cell.toLowerCase().includes(wanted)),
+  );
+  const body = el(
+    "tbody",
+    {},
+    ...rows.map((row) =>
+      el("tr", { "data-state": row[0], "data-target": row[1] }, ...row.slice(2).map((cell) => el("td", {}, cell))),
+    ),
+  );
+  rowsBox.scroll.replaceChildren(
+    el(
+      "table",
+      {},
+      el("thead", {}, el("tr", {}, ...(rowsBox.answer?.heads ?? []).map((head) => el("th", { scope: "col" }, head)))),
+      body,
+    ),
+  );
+  if (!rows.length) rowsBox.scroll.append(el("p", { class: "none" }, "no row contains that"));
+  rowsBox.status.textContent =
+    (wanted ? `${formatNumber(rows.length)} of ${formatNumber((rowsBox.answer?.rows ?? []).length)} rows · ` : "") +
+    (rowsBox.answer?.count ?? "");
+  markRows(rowsBox, false);
+}
+
+/** @param {RowsBox} rowsBox */
+function markRows(rowsBox, scrolls) {
+  for (const row of rowsBox.scroll.querySelectorAll("tr.now, tr.taken")) row.classList.remove("now", "taken");
+  const [here, path] = rowsBox.standing;
+  if (!here?.length) return;
+  const pairs = new Set(path.slice(1).map((moment, i) => `${path[i][0]}>${moment[0]}`));
+  /** @type {HTMLElement | undefined} */
+  let first;
+  for (const row of rowsBox.scroll.querySelectorAll("tbody tr")) {
+    const taken = pairs.has(`${row.dataset.state}>${row.dataset.target}`);
+    const now = here.includes(row.dataset.state);
+    row.classList.toggle("now", now);
+    row.classList.toggle("taken", taken);
+    if (taken || (now && !first)) first = first?.classList.contains("taken") ? first : /** @type {HTMLElement} */ (row);
+  }
+  if (scrolls && first) {
+    const head = rowsBox.scroll.querySelector("thead")?.offsetHeight || 0;
+    const top = first.offsetTop - head,
+      bottom = first.offsetTop + first.offsetHeight;
+    if (top < rowsBox.scroll.scrollTop || bottom > rowsBox.scroll.scrollTop + rowsBox.scroll.clientHeight)
+      rowsBox.scroll.scrollTop = Math.max(0, top - rowsBox.scroll.clientHeight / 3);
+  }
+}
+
+/** @typedef {{
+      input: HTMLElementTagNameMap["input"], list: HTMLElementTagNameMap["ul"],
+      latest: ReturnType<typeof createLatest>, found: FoundState[], at: number,
+      go: (id: string) => void,
+    }} FindBox */
+/* A machine as a table, for machines too large to draw and for screen readers: which machine, a filter, and the rows of
+   the current states of the run. */
+export function createRows(box, { choose, place }) {
+  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
+  const filter = el("input", {
+    type: "search",
+    class: "filter",
+    placeholder: "Filter rows",
+    "aria-label": "Filter rows of the table",
+    spellcheck: "false",
+  });
+  const status = el("span", { class: "told", role: "status" });
+  const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
+  box.append(el("div", { class: "tools" }, which, filter, status), scroll);
+  /** @type {RowsBox} */
+  const rowsBox = {
+    filter,
+    status,
+    scroll,
+    answer: null,
+    standing: [],
+  };
+  radios(which, "data-of", Object.entries(NAMES), choose);
+  filter.addEventListener("input", () => {
+    if (rowsBox.answer) fillRows(rowsBox);
+  });
+  filter.addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && filter.value) {
+      event.stopPropagation();
+      filter.value = "";
+      fillRows(rowsBox);
+    }
+  });
+  scroll.addEventListener("click", (event) => {
+    const row = event.target.closest("tr[data-state]");
+    if (row) place(row.dataset.state);
+  });
+  return {
+    show(next, of) {
+      rowsBox.answer = next;
+      for (const button of which.querySelectorAll("button")) {
+        const why = state.compiled?.tabs?.[button.dataset.of] || "";
+        button.disabled = Boolean(why);
+        button.title = why;
+      }
+      markChosen(which, "aria-checked", which.querySelector(`[data-of="${of}"]`));
+      if (!next.ok) {
+        scroll.replaceChildren(el("p", { class: "none" }, next.why));
+        status.textContent = "";
+        rowsBox.answer = null;
+        return;
+      }
+      fillRows(rowsBox);
+    },
+    /** Mark the rows where the run stands, and those it takes. */
+    go(step, atEnd) {
+      if (!rowsBox.answer) return null;
+      const { standing: here, path } = passedBy(rowsBox.answer, step, atEnd);
+      rowsBox.standing = [here, path];
+      markRows(rowsBox, true);
+      return here[0];
+    },
+    holds: (id) => Boolean(rowsBox.answer?.rows?.some((row) => row[0] === id)),
+  };
 }
