@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import gradio as gr
@@ -37,7 +36,7 @@ from workbench.app.ui.author import convert_grammar, what_changed
 from workbench.app.ui.compare_opening import compare_opening
 from workbench.app.ui.completions import completions
 from workbench.app.ui.handlers import Handlers, encoded
-from workbench.app.ui.page_files import about, head, release
+from workbench.app.ui.page_files import about, head, release, skeleton
 from workbench.app.ui.picture_view import about_edge, find_states
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.runs import (
@@ -56,7 +55,6 @@ from workbench.app.ui.syntax_card import syntax_card
 from workbench.app.ui.takeaway import take_code, take_machine, take_replay
 from workbench.app.ui.tree_view import draw_parse_tree
 from workbench.base.errors import WorkbenchError
-from workbench.base.resources import STATIC
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -222,7 +220,7 @@ def part(handlers: Handlers, admission: Admission, name: str, value: str = "") -
     questions = [_named(handlers, admission, *each) for each in QUESTIONS.get(name, {}).items()]
     return gr.HTML(
         value,
-        html_template=(Path(STATIC) / f"{name}.html").read_text("utf-8"),
+        html_template=skeleton(name),
         js_on_load=_ON_LOAD % (name, "server" if questions else "null"),
         apply_default_css=False,
         elem_id=f"wb-{name}",

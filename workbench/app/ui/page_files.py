@@ -44,8 +44,9 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))
 #: An import or export in a form that is not joined.
 _UNKNOWN = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ ]*(?:/\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
-#: A comment after code. A string or a regular expression with such a piece would end after it.
-_REMARK = re.compile(r" +// [^\"'`/\n]*$", re.MULTILINE)
+#: The type of an expression, and a comment after code: a string or a regular expression with such a
+#: piece would end after it.
+_REMARK = re.compile(r" +// [^\"'`/\n]*$|/\*\* @type \{.*?\} \*/ ?", re.MULTILINE)
 _INDENTATION = re.compile(r"^ +", re.MULTILINE)
 
 
@@ -167,6 +168,11 @@ LATE = ("drawing.js", "compare-results.js", "exercise-maker.js", "search.js")
 def sheet() -> str:
     """All style sheets as one text."""
     return "\n".join(_compact((STATIC / name).read_text("utf-8")) for name in SHEETS)
+
+
+def skeleton(name: str) -> str:
+    """The elements of a part of the page, without indentation."""
+    return _INDENTATION.sub("", (STATIC / f"{name}.html").read_text("utf-8"))
 
 
 def script() -> str:
