@@ -92,56 +92,57 @@ const said = (kind, ...what) =>
     el("span", { class: "what" }, ...what),
   );
 
+/** A button of a row. @param {string} words @param {() => void} act @param {string | null} [title] */
+const rowButton = (words, act, title = null) =>
+  el("button", { type: "button", class: "link fix", title, onclick: act }, words);
+
+/** The text looks like another notation. @param {string} notation */
+function looksRow(notation) {
+  const row = said("", `this looks like ${notations[notation].one}`);
+  const change = rowButton(`switch to ${notations[notation].label}`, () => {
+    emit("switch", notation);
+    emit("focus editor");
+  });
+  change.classList.add("switch");
+  row.append(change);
+  return row;
+}
+
+/** The text has the schema of a tool's arguments inside. */
+function insideRow({ pointer, text }) {
+  const row = said("", "this describes a tool; the schema of its arguments is under ", el("code", {}, pointer));
+  row.append(rowButton("use that schema", () => emit("rewrite", { text }), "Replace the whole text by this schema"));
+  return row;
+}
+
+/** The error of a rule that is being written is not shown yet. @param {() => void} speak */
+function heldRow(speak) {
+  const row = said("quiet", "the rule at the caret is not finished; its error is shown when the caret leaves it");
+  row.append(rowButton("show it now", speak));
+  return row;
+}
+
+/** What can be done about several problems together. */
+function fixRows(problems) {
+  const bounds = problems.filter((problem) => problem.fix),
+    missing = problems.flatMap((problem) => problem.missing_rule ?? []);
+  const acts = [];
+  const words = missing.length > 1 ? `add the ${missing.length} missing rules` : "add the missing rule";
+  if (missing.length) acts.push(rowButton(words, () => add(missing)));
+  if (bounds.length > 1) acts.push(rowButton(`apply all ${bounds.length} fixes`, () => emit("fix all", bounds)));
+  return acts.length ? [el("li", { class: "row none all" }, ...acts)] : [];
+}
+
 /** The list in ``box``; ``counted`` gets how many there are, and how bad the worst is.
     @returns {{ show(known: Record<string, any>): void }} */
 export const createProblemList = (box, counted) => ({
   show({ problems, looks, inside, failure, searched, looking, empty, held, speak }) {
     const rows = problems.slice(0, SHOWN).map(row);
     if (problems.length > SHOWN) rows.push(said("quiet", `${problems.length - SHOWN} more`));
-    if (looks) {
-      const change = el(
-        "button",
-        {
-          type: "button",
-          class: "link fix switch",
-          onclick: () => {
-            emit("switch", looks);
-            emit("focus editor");
-          },
-        },
-        `switch to ${notations[looks].label}`,
-      );
-      const hint = said("", `this looks like ${notations[looks].one}`);
-      hint.append(change);
-      rows.unshift(hint);
-    }
-    if (inside) {
-      const hint = said(
-        "",
-        "this describes a tool; the schema of its arguments is under ",
-        el("code", {}, inside.pointer),
-      );
-      hint.append(
-        el(
-          "button",
-          {
-            type: "button",
-            class: "link fix",
-            title: "Replace the whole text by this schema",
-            onclick: () => emit("rewrite", { text: inside.text }),
-          },
-          "use that schema",
-        ),
-      );
-      rows.unshift(hint);
-    }
+    if (looks) rows.unshift(looksRow(looks));
+    if (inside) rows.unshift(insideRow(inside));
     if (failure) rows.push(said("no", failure));
-    if (held) {
-      const show = el("button", { type: "button", class: "link fix", onclick: speak }, "show it now");
-      const row = said("quiet", "the rule at the caret is not finished; its error is shown when the caret leaves it");
-      row.append(show);
-      rows.push(row);
-    }
+    if (held) rows.push(heldRow(speak));
     if (!rows.length && !empty)
       rows.push(
         el(
@@ -152,18 +153,7 @@ export const createProblemList = (box, counted) => ({
             : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to fix"),
         ),
       );
-    const bounds = problems.filter((problem) => problem.fix),
-      missing = problems.flatMap((problem) => problem.missing_rule ?? []);
-    const act = (words, what) => el("button", { type: "button", class: "link fix", onclick: what }, words);
-    const acts = [];
-    if (missing.length)
-      acts.push(
-        act(missing.length > 1 ? `add the ${missing.length} missing rules` : "add the missing rule", () =>
-          add(missing),
-        ),
-      );
-    if (bounds.length > 1) acts.push(act(`apply all ${bounds.length} fixes`, () => emit("fix all", bounds)));
-    if (acts.length) rows.push(el("li", { class: "row none all" }, ...acts));
+    rows.push(...fixRows(problems));
     if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
     box.replaceChildren(...rows);
     addGridKeys(box);
