@@ -17,6 +17,38 @@ import { formatNumber, several } from "./tokens.js";
 
 const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
 
+/** From where to where an edge goes, with a button for the states folded into it. */
+function edgeHead(edge, record, { status, unfold, close }) {
+  const name = (id) => record.states.find((each) => each.id === id)?.label || id;
+  return el(
+    "header",
+    {},
+    el("span", { class: "chip" }, name(edge.source)),
+    "→",
+    el("span", { class: "chip" }, name(edge.target)),
+    status,
+    el("span", { class: "grow" }),
+    unfold && edge.inside?.length
+      ? el(
+          "button",
+          {
+            type: "button",
+            title: "Draw the states folded into this edge (or double-click it)",
+            onclick: () => unfold(edge.inside),
+          },
+          "Unfold",
+        )
+      : null,
+    el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
+  );
+}
+
+/** What an edge does to the stack. */
+const effectOf = ({ pops, pushes }) => [
+  ...pops.map((item) => el("p", {}, el("b", { class: "pop" }, "▼"), " pops ", el("code", {}, item))),
+  ...pushes.map((item) => el("p", {}, el("b", { class: "push" }, "▲"), " pushes ", el("code", {}, item))),
+];
+
 /* The labels of a selected edge: all its tokens, with a filter; or its characters. */
 export function createEdgeList(box, tokensOf, unfold = /** @type {((states: string[]) => void) | null} */ (null)) {
   const latest = createLatest();
@@ -36,7 +68,6 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
   function show(edge, record, origin, parts = /** @type {number[] | null} */ (null)) {
     latest.drop();
     from = origin;
-    const name = (id) => record.states.find((each) => each.id === id)?.label || id;
     const list = el("ul", { class: "tokens", tabindex: "0", "aria-label": "Labels of this edge" });
     const status = el("span", { class: "told", role: "status" });
     const filter = el("input", {
@@ -46,31 +77,8 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
       spellcheck: "false",
       hidden: true,
     });
-    const head = el(
-      "header",
-      {},
-      el("span", { class: "chip" }, name(edge.source)),
-      "→",
-      el("span", { class: "chip" }, name(edge.target)),
-      status,
-      el("span", { class: "grow" }),
-      unfold && edge.inside?.length
-        ? el(
-            "button",
-            {
-              type: "button",
-              title: "Draw the states folded into this edge (or double-click it)",
-              onclick: () => unfold(edge.inside),
-            },
-            "Unfold",
-          )
-        : null,
-      el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
-    );
-    const effect = [
-      ...edge.pops.map((item) => el("p", {}, el("b", { class: "pop" }, "▼"), " pops ", el("code", {}, item))),
-      ...edge.pushes.map((item) => el("p", {}, el("b", { class: "push" }, "▲"), " pushes ", el("code", {}, item))),
-    ];
+    const head = edgeHead(edge, record, { status, unfold, close }),
+      effect = effectOf(edge);
     box.replaceChildren(head, filter, list, ...(effect.length ? [el("div", { class: "effect" }, ...effect)] : []));
     box.hidden = false;
     let items = edge.labels.length ? edge.labels.flatMap((label) => label.split("\n")) : ["a call"];
