@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from workbench.analysis.run_tracing import OUTSIDE, RunTracer
@@ -76,6 +78,24 @@ def test_no_state_inside_a_character_is_passed() -> None:
     assert len(whole) == 3
     half = follower("[äöü]x").take("ä".encode()[:1]).path["characters"]
     assert len(half) == 2, "the token ends inside a character"
+
+
+def test_every_state_has_a_name_inside_a_rule_drawn_as_one_edge_too() -> None:
+    name = '{"type":"string","pattern":"^[A-Z][a-z]*$"}'
+    schema = f'{{"type":"object","properties":{{"a":{name},"b":{{"$ref":"#"}}}}}}'
+    run = follower(schema, Notation.JSON_SCHEMA)
+    steps = [run.take(letter.encode()) for letter in '{"a": "Bob"']
+    inside = steps[8]
+    rule, _, state = inside.state.rpartition(" · ")
+    assert "[A-Z]" in rule
+    assert re.fullmatch(r"[0-9]+ of [0-9]+", state)
+    assert inside.path["stacks"][0]["boxes"][-1] == {
+        "rule": rule, "state": inside.path["rules"][0][0], "number": state,
+    }  # fmt: skip
+    assert not [step.state for step in steps if "…" in step.state]
+    half = follower("start ::= 'é' start | 'x';", Notation.KBNF)
+    half.take("é".encode()[:1])
+    assert half.take("é".encode()[1:]).state.endswith("mid-character")
 
 
 @pytest.mark.slow

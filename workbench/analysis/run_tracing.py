@@ -184,7 +184,7 @@ def is_inside_edge(token: bytes, position: int) -> bool:
 
 def _number(numbers: Mapping[str, str], state: str) -> str:
     """The number of a state; a state between the bytes of a character has none."""
-    return numbers.get(state, "…" if numbers else state)
+    return numbers.get(state, "mid-character" if numbers else state)
 
 
 # -- in a network of rules ---------------------------------------------------------------------

@@ -32,7 +32,7 @@ from workbench.drawing.connectors import numbered
 from workbench.drawing.dot import dot
 from workbench.drawing.edge_labels import written_classes
 from workbench.drawing.graph import Graph, Node
-from workbench.drawing.machines import draw_dfa, draw_network, leaf_states
+from workbench.drawing.machines import draw_dfa, draw_network, leaf_numbers, leaf_states
 from workbench.drawing.next_tokens import RuleTokens
 from workbench.drawing.parts import (
     LazyParts,
@@ -242,8 +242,8 @@ def _drawn(
         network, leaves = grammar.rules, grammar.leaf_rules
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
         graph = numbered(replace(drawn, is_json=is_json), stack=machine is Machine.STACK)
-        states = leaf_states(network, leaves)
-        return Drawn(Whole(graph), PicturedMachine.RULES, states, _numbers(graph))
+        states, numbers = leaf_states(network, leaves), leaf_numbers(network, leaves)
+        return Drawn(Whole(graph), PicturedMachine.RULES, states, numbers | _numbers(graph))
     characters = characters_of(grammar)
     assert characters is not None, "missing() excludes the others"
     if isinstance(characters, LazyDfa) or len(characters) > _MAX_WHOLE_STATES:

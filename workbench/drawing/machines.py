@@ -254,6 +254,16 @@ def leaf_states(network: Network, leaves: Mapping[str, str]) -> dict[str, str]:
     return {str(state): str(network.initials[network.owner[state]]) for state in states}
 
 
+def leaf_numbers(network: Network, leaves: Mapping[str, str]) -> dict[str, str]:
+    """For the states of rules that are drawn as one edge, which one it is of its rule's states."""
+    labels = _labels(network, leaves)
+    found: dict[str, str] = {}
+    for rule in labels:
+        states = _states_of(network, [rule])
+        found |= {str(state): f"{n} of {len(states)}" for n, state in enumerate(states, 1)}
+    return found
+
+
 def _rule_state(network: Network, state: int) -> Node:
     rule = int(network.owner[state])
     plain = state_node(
