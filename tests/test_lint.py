@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
@@ -30,6 +31,26 @@ def test_warnings_come_before_notes_and_both_in_the_order_of_the_text() -> None:
     ]
     severities = [one.severity for one in found]
     assert severities == sorted(severities, reverse=True) == ["warning"] * 3 + ["note"] * 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'root ::= "a"\nunused ::= "b"{1,5000}',
+        'root ::= "a"\nunused ::= x{1,5000} "c"{0,6000}\nx ::= "b"',
+        'root ::= "a" | used\nused ::= x{1,5000}\nx ::= x "a"',
+        'root ::= "a" | x{1,5000}\nx ::= y\ny ::= x "a"',
+    ],
+)
+def test_advice_names_the_rules_of_the_text_alone(text: str) -> None:
+    written = set(re.findall(r"^\w+", text, re.MULTILINE))
+    found = lint(Grammar.from_gbnf(text), seconds=0.2).advice
+    named = {name for one in found for name in re.findall(r"'(\w+)'", f"{one.message} {one.hint}")}
+    assert named - {"b"} <= written
+    assert len(found) <= len(text.split("\n")) + 2, "one for each rule and each count"
+    for kind in ("unreachable_rule", "unproductive"):
+        spans = [one.span for one in found if one.kind == kind]
+        assert len(spans) == len(set(spans))
 
 
 def test_no_advice_is_repeated() -> None:

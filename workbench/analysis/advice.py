@@ -9,6 +9,7 @@ want ASCII). Conflicts (``conflicts``) and ambiguities (``ambiguity``) are conve
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -201,12 +202,14 @@ def _used(rules: Mapping[str, Expression], roots: Iterable[str]) -> frozenset[st
 
 def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
     callers: dict[str, str] = {}
+    writer = _writer(tree)
     for rule in tree.rules:
+        name = writer(rule)
         for call in referenced(rule.body):
-            if call.name != rule.name:
-                callers.setdefault(call.name, rule.name)
+            if call.name not in (rule.name, name):
+                callers.setdefault(call.name, name)
     for rule in tree.rules:
-        if rule.name in used:
+        if rule.name in used or not rule.is_written:
             continue
         message, hint = f"the rule {rule.name!r} is never used", "delete it"
         caller = callers.get(rule.name)
@@ -222,7 +225,27 @@ def _unused(tree: GrammarTree, start: str, used: Set[str]) -> Iterator[Advice]:
         )
 
 
+def _writer(tree: GrammarTree) -> Callable[[Rule], str]:
+    """A function that returns the name under which a reader finds a rule.
+
+    It is the rule's own, or for a rule that the parser added that of the rule with its text.
+    """
+    written = sorted(
+        (rule for rule in tree.rules if rule.is_written), key=lambda one: one.span.start
+    )
+    starts = [rule.span.start for rule in written]
+
+    def name(rule: Rule) -> str:
+        number = 0 if rule.is_written else bisect_right(starts, rule.span.start)
+        return written[number - 1].name if number else rule.name
+
+    return name
+
+
 # -- unproductive parts ------------------------------------------------------------------------
+
+#: From the rules that are called to the first written one without a text; None without one.
+_Culprit = Callable[[Iterable[str]], str | None]
 
 
 def _unproductive(
@@ -233,25 +256,34 @@ def _unproductive(
     Source: the useless symbols of Hopcroft & Ullman 1979, §4.4.
     """
     ends = least(rules, _derives)
-    for rule in tree.rules:
-        check_time_budget()
-        if rule.name not in used:
-            continue
-        if rule.name not in ends:
-            yield _unproductive_rule(rule, rules, ends)
-        else:
-            yield from _unproductive_options(rule.body, ends)
-
-
-def _unproductive_rule(rule: Rule, rules: Mapping[str, Expression], ends: Set[str]) -> Advice:
-    """The advice on a rule from which no text can be derived; its cause is a cycle of calls."""
+    added = added_rules(tree)
 
     def unending(name: str) -> Iterator[str]:
         called = calls(rules[name]) if name in rules else ()
         return (call.name for call in called if call.name not in ends)
 
+    def culprit(names: Iterable[str]) -> str | None:
+        """The first written rule without a text that some rules call."""
+        direct = [*names]
+        others = () if set(direct) - added.keys() else reachable(direct, unending)
+        return next((name for name in (*direct, *others) if name not in added), None)
+
+    for rule in tree.rules:
+        check_time_budget()
+        if rule.name not in used or not rule.is_written:
+            continue
+        if rule.name not in ends:
+            yield _unproductive_rule(rule, unending, culprit)
+        else:
+            yield from _unproductive_options(rule.body, ends, culprit)
+
+
+def _unproductive_rule(
+    rule: Rule, unending: Callable[[str], Iterable[str]], culprit: _Culprit
+) -> Advice:
+    """The advice on a rule from which no text can be derived; its cause is a cycle of calls."""
     message = f"no text can be derived from the rule {rule.name!r}"
-    first = next(unending(rule.name), None)
+    first = culprit(unending(rule.name))
     if first is None:
         hint = "give it an alternative that matches a text"
     elif rule.name in reachable([*unending(rule.name)], unending):
@@ -262,19 +294,21 @@ def _unproductive_rule(rule: Rule, rules: Mapping[str, Expression], ends: Set[st
     return Advice(message, rule.name_span, "unproductive", hint)
 
 
-def _unproductive_options(expression: Expression, ends: Set[str]) -> Iterator[Advice]:
+def _unproductive_options(
+    expression: Expression, ends: Set[str], culprit: _Culprit
+) -> Iterator[Advice]:
     """The outermost unproductive parts of an expression."""
     if not _derives(expression, ends):
-        culprit = next((c.name for c in calls(expression) if c.name not in ends), None)
+        first = culprit(call.name for call in calls(expression) if call.name not in ends)
         yield Advice(
             "no text can be derived from this, so it is left out",
             expression.span,
             "unproductive",
-            f"give {culprit!r} an alternative that has a text" if culprit else "delete it",
+            f"give {first!r} an alternative that has a text" if first else "delete it",
         )
         return
     for part in expression.children:
-        yield from _unproductive_options(part, ends)
+        yield from _unproductive_options(part, ends, culprit)
 
 
 def _derives(expression: Expression, ends: Set[str]) -> bool:

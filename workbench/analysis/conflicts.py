@@ -128,7 +128,7 @@ def added_rules(tree: GrammarTree) -> dict[str, str]:
     return {
         rule.name: text[rule.span.start : rule.span.end]
         for rule in tree.rules
-        if rule.name_span == rule.span
+        if not rule.is_written
     }
 
 

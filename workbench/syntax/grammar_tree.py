@@ -213,6 +213,11 @@ class Rule:
     #: Lark's priority of a terminal, which chooses between readings and not between texts.
     priority: int = 0
 
+    @property
+    def is_written(self) -> bool:
+        """Whether the rule is in the text; a parser adds rules for large counts and other parts."""
+        return self.name_span != self.span
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarTree:
