@@ -3,9 +3,10 @@
 
 import { editName, el, scrollIntoRow } from "./dom.js";
 import { stagesOf } from "./stages.js";
-import { chatOf, emit, grammarKey, grammarOf, state } from "./state.js";
+import { chatOf, grammarKey, grammarOf, state } from "./state.js";
 import { formatNumber, hexOf, readOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
+import { createWhyLight } from "./why-light.js";
 
 /** @import { Servers } from "./wire" */
 
@@ -282,11 +283,12 @@ export function createQuestions(server, settings) {
       ? { ok: false, why: FREE }
       : ask(server.why, { ...about(branch, []), so_far: soFar(branch, index), token: hexOf(candidate) });
 
+  const light = createWhyLight();
   /** The whole reason a token is forbidden, as a panel. */
   async function why(ask, branch, index, candidate) {
     const answer = await reason(ask, branch, index, candidate);
     if (!answer.ok) return el("p", { class: "quiet" }, answer.why || answer.fault || "no reason is known");
-    if (grammarKey(branch) === grammarKey(state)) emit("why", answer);
+    if (grammarKey(branch) === grammarKey(state)) light.show(answer);
     return whyNodes(answer);
   }
 
@@ -305,6 +307,7 @@ export function createQuestions(server, settings) {
   return {
     about: (branch) => about(branch, ids(branch)),
     masked,
+    unlit: light.hide,
     take: (ask, branch, token) => ask(server.take_token, { ...about(branch, ids(branch)), token }),
     turn: (ask, branch) => ask(server.turn, about(branch, ids(branch))),
     read: (ask, branch, text) => ask(server.read_text, { ...about(branch, []), read: text }),

@@ -3,9 +3,10 @@
 
 import { createLatest } from "./ask.js";
 import { debounce, el } from "./dom.js";
-import { cards, emit, grammarKey, on, state } from "./state.js";
+import { cards, grammarKey, on, state } from "./state.js";
 import { formatNumber, formatPercent, glyphs, hexOf, several } from "./tokens.js";
 import { reasonLine, whyNodes } from "./why.js";
+import { createWhyLight } from "./why-light.js";
 
 const code = (token) => el("code", {}, glyphs(token));
 
@@ -62,7 +63,8 @@ export function createCallout(find, why) {
     more = box.querySelector("button"),
     whole = box.querySelector(".whole"),
     strip = find(".strip");
-  const latest = createLatest({ subject: () => state.steps[state.selected] });
+  const latest = createLatest({ subject: () => state.steps[state.selected] }),
+    light = createWhyLight();
   const selected = () => strip.querySelector(".tok[aria-selected='true']");
   let shown = /** @type {any} */ (null),
     reason = /** @type {any} */ (null);
@@ -82,13 +84,13 @@ export function createCallout(find, why) {
     box.style.top = `${token.bottom - frame.top + strip.scrollTop}px`;
   }
   function unfold(open) {
-    if (!open && !whole.hidden) emit("why", null);
+    if (!open) light.hide();
     whole.hidden = !open;
     more.setAttribute("aria-expanded", String(open));
     more.textContent = open ? "Hide" : "See why";
     if (open) {
       whole.replaceChildren(whyNodes(reason));
-      if (reason.ok && state.ran === grammarKey(state)) emit("why", reason);
+      if (reason.ok && state.ran === grammarKey(state)) light.show(reason);
     }
     place();
     if (open) bubble.scrollIntoView({ block: "nearest" });

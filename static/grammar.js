@@ -86,8 +86,15 @@ function listenToPage(card) {
   });
   on("live rules", (names) => card.editor.live(names));
   on("read in", (spans) => card.editor.readIn(spans));
-  on("why", (record) => card.editor.places?.(record?.spans ?? []));
-  on("tree node", (node) => card.editor.places?.(node ? [{ start: node.source[0], end: node.source[1] }] : [], "part"));
+  let reason = /** @type {Why | null} */ (null); // whose places are marked while no node of the tree is
+  on("why", (record) => {
+    reason = record;
+    card.editor.places(record?.spans ?? []);
+  });
+  on("tree node", (node) => {
+    if (node) card.editor.places([{ start: node.source[0], end: node.source[1] }], "part");
+    else card.editor.places(reason?.spans ?? []);
+  });
   on("place", (span) => card.machine.focus(span) || card.editor.jump(span));
   on("fix", (problem) => applyFixes(card, [problem]));
   on("fix all", (problems) => applyFixes(card, problems));

@@ -104,7 +104,7 @@ function addParts(card, makeInspector) {
       server.why === undefined // in a replay
         ? null
         : (ask, index, candidate) => (now() ? questions.why(ask, now(), index, candidate) : null),
-    unlit: () => emit("why", null),
+    unlit: () => questions.unlit(),
   });
   card.branches = createBranches(find(".branches"), {
     open: (branch) => {

@@ -1,10 +1,11 @@
 /* The state of the list of tests: what the server answered, and what is shown of it. */
 
-import { emit, state } from "./state.js";
+import { state } from "./state.js";
 
 /** @import { createLatest } from "./ask.js" */
 /** @import { createTestForm } from "./test-form.js" */
 /** @import { ExpectedTest as Test } from "./events" */
+/** @import { createWhyLight } from "./why-light.js" */
 /** @import { Servers, TestResult, TreeNode, Why } from "./wire" */
 
 /** ``explained``: the test whose why is shown; ``origin``: the example of the tests; ``left``: those that left with its
@@ -14,7 +15,7 @@ import { emit, state } from "./state.js";
       list: HTMLElement, line: HTMLElement, checking: ReturnType<typeof createLatest>,
       results: Map<string, TestResult>, explained: { test: Test, record: Why } | null, origin: Origin | null,
       left: { tests: Test[], came: Origin } | null, marked: (TreeNode & { test: string | null }) | null,
-      explaining: ReturnType<typeof createLatest>,
+      explaining: ReturnType<typeof createLatest>, light: ReturnType<typeof createWhyLight>,
       form: ReturnType<typeof createTestForm>, server: Servers["grammar"],
       counted: (counts: { all: number, judged: number, passed: number }) => void,
     }} TestList */
@@ -41,6 +42,6 @@ export function countTests(testList) {
 
 /** @param {TestList} testList */
 export function forget(testList) {
-  if (testList.explained) emit("why", null);
+  testList.light.hide();
   testList.explained = null;
 }

@@ -7,6 +7,7 @@ import { createTestForm, isEntered, meantText, NEXT, TOLD, writtenText } from ".
 import { asTest, countTests, forget, passes } from "./test-state.js";
 import { outcomeOf, reasonOf, shownText, signOf } from "./test-text.js";
 import { formatNumber } from "./tokens.js";
+import { createWhyLight } from "./why-light.js";
 
 /** @import { TestList } from "./test-state" */
 
@@ -124,7 +125,8 @@ function explain(testList, test, record) {
     li = testList.list.querySelector(".because")?.parentNode;
   if (!li) return; // the tests are being tried again
   panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
-  emit("why", record.fault || record.ok === false ? null : record);
+  if (record.fault || record.ok === false) testList.light.hide();
+  else testList.light.show(record);
 }
 
 /** @param {TestList} testList */
@@ -349,6 +351,7 @@ export function createTestList(box, server, counted) {
     left: null, // those that left with its text
     marked: null, // the selected node of the parse tree of a test
     explaining,
+    light: createWhyLight(),
     form,
     server,
     counted,
