@@ -16,8 +16,26 @@ import { sharedLengths } from "./text-edits.js";
 
 /** Scroll the line of a piece into sight, unless the author is writing. @param {Editor} editor */
 function reveal(editor, piece) {
-  if (piece && document.activeElement !== editor.area)
-    scrollIntoColumn(editor.box, editor.painter.element(piece.from), 4);
+  if (!piece || document.activeElement === editor.area) return;
+  const line = editor.painter.element(piece.from);
+  line.closest(".sheet").style.paddingBottom = "";
+  scrollIntoColumn(editor.box, line, 4);
+  if (editor.box.scrollTop) alignRows(editor.box, line);
+}
+
+/** Scroll on until no row of text is cut at the top; all rows have one height.
+    @param {HTMLElement} box @param {HTMLElement} line */
+function alignRows(box, line) {
+  const row = Number.parseFloat(getComputedStyle(line).lineHeight),
+    top = () => line.getBoundingClientRect().top - box.getBoundingClientRect().top - box.clientTop,
+    cut = () => ((((top() + 1) % row) + row) % row) - 1; // a pixel is no cut
+  if (cut() >= 1) box.scrollTop += cut();
+  // near its end the text needs more room below
+  if (cut() >= 1) {
+    const sheet = /** @type {HTMLElement} */ (line.closest(".sheet"));
+    sheet.style.paddingBottom = `${Number.parseFloat(getComputedStyle(sheet).paddingBottom) + cut()}px`;
+    box.scrollTop += cut();
+  }
 }
 
 /** @param {Editor} editor */

@@ -28,7 +28,7 @@ import { createTestList } from "./tests.js";
 import { createWordList } from "./words.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
-/** @import { Context } from "./wire" */
+/** @import { Context, Why } from "./wire" */
 
 /** @param {GrammarCard} card */
 function showExample(card, example) {

@@ -165,3 +165,23 @@ def test_nothing_moves_when_something_arrives_late(visit: Any) -> None:
             "tokens",
             "first",
         ]
+
+
+def test_no_row_of_the_editor_is_cut_at_the_top_while_a_run_is_followed(visit: Any) -> None:
+    cut = """() => {
+      const box = document.querySelector('#wb-grammar .editor'), top = box.getBoundingClientRect().top;
+      const line = box.querySelector('.paint .l.live'), row = parseFloat(getComputedStyle(line).lineHeight);
+      const past = (top - line.getBoundingClientRect().top) % row;
+      return [box.scrollTop, Math.min(Math.abs(past), Math.abs(row - Math.abs(past)))];
+    }"""
+    with visit("?example=json", width=1280, height=720) as v:
+        v.wait_run()
+        scrolled = set()
+        for token in v.page.locator("#wb-run .tok").all()[:12]:
+            token.click()
+            if not v.page.locator("#wb-grammar .paint .l.live").count():
+                continue
+            top, past = v.page.evaluate(cut)
+            scrolled.add(top)
+            assert not top or past <= 1.5, (top, past)
+        assert max(scrolled) > 0, "nothing was scrolled: this tests nothing"
