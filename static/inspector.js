@@ -274,16 +274,16 @@ const actOf = (inspector, candidate) => {
 };
 
 /** @param {Inspector} inspector */
-function choose(inspector, candidate) {
+function choose(inspector, candidate, scrolls = true) {
   if (candidate.ok) inspector.doors.take?.(inspector.shown.index, candidate);
   else
     inspector.reasons.run(async (ask) =>
-      showWhy(inspector, candidate, await inspector.doors.why?.(ask, inspector.shown.index, candidate)),
+      showWhy(inspector, candidate, await inspector.doors.why?.(ask, inspector.shown.index, candidate), scrolls),
     );
 }
 
 /** @param {Inspector} inspector */
-function showWhy(inspector, candidate, panel) {
+function showWhy(inspector, candidate, panel, scrolls) {
   if (!panel) return;
   const close = el(
     "button",
@@ -295,7 +295,7 @@ function showWhy(inspector, candidate, panel) {
     panel,
   );
   inspector.why.hidden = false;
-  inspector.why.scrollIntoView({ block: "nearest" });
+  if (scrolls) inspector.why.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {Inspector} inspector */
@@ -513,7 +513,7 @@ function showRecord(inspector, record, index) {
   inspector.staged.hidden = !table;
   inspector.staged.replaceChildren(...(table ?? []));
   inspector.explain(inspector.wanted.rows, record.wanted.slice(0, most));
-  if (record.read === "refused") choose(inspector, { ...record.token, id: record.id, ok: false });
+  if (record.read === "refused") choose(inspector, { ...record.token, id: record.id, ok: false }, false);
   inspector.search?.moved(record);
 }
 

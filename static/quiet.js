@@ -7,6 +7,12 @@ function isInside(points, caret, { start, end }) {
   return caret <= end || /^[^\S\n]*(\n[^\S\n]*)?$/.test(points.slice(end, caret).join(""));
 }
 
+const ENDS = ["pointerup", "pointercancel"];
+let pressed = false; // whether a pointer is down
+document.addEventListener("pointerdown", () => (pressed = true), { capture: true });
+for (const end of ENDS) document.addEventListener(end, () => (pressed = false), { capture: true });
+const isPressed = () => pressed;
+
 /** ``changed`` is called when errors that were held back are to be shown.
     @param {any} area @param {() => void} changed */
 export function createQuiet(area, changed) {
@@ -21,7 +27,11 @@ export function createQuiet(area, changed) {
     typing = false;
     if (held.length) changed();
   }
-  area.addEventListener("blur", speak);
+  // a press on a problem's button takes the focus: the list stays as it is until the click has arrived
+  area.addEventListener("blur", () => {
+    if (!isPressed()) speak();
+    else for (const end of ENDS) document.addEventListener(end, () => setTimeout(speak), { once: true });
+  });
   document.addEventListener("selectionchange", () => {
     if (document.activeElement === area && held.length && !unread.some(inside)) speak();
   });

@@ -156,6 +156,7 @@ export function busy(card) {
   });
   const isOld = state.steps.length > 0 && state.ran !== grammarKey(state);
   card.outdated.hidden = !isOld;
+  card.outdated.querySelector("button").hidden = !state.compiled?.ok;
   for (const part of [card.body, card.find(".insp")]) part.classList.toggle("old", isOld);
   card.branches.lock(!isIdle(card.phase));
   card.reading.lock(!isIdle(card.phase) || !state.compiled?.ok);

@@ -185,3 +185,38 @@ def test_no_row_of_the_editor_is_cut_at_the_top_while_a_run_is_followed(visit: A
             scrolled.add(top)
             assert not top or past <= 1.5, (top, past)
         assert max(scrolled) > 0, "nothing was scrolled: this tests nothing"
+
+
+def test_a_link_of_a_problem_works_while_a_rule_is_typed(visit: Any) -> None:
+    """A press takes the focus from the editor, and the errors held back until then join the list."""
+    with visit() as v:
+        v.page.evaluate("wb.emit('switch', 'kbnf')")
+        v.page.click("#wb-grammar textarea.text")
+        v.page.keyboard.press("ControlOrMeta+a")
+        v.page.keyboard.insert_text('{"type": "object"}')
+        switch = v.page.locator("#wb-grammar .panel button", has_text="switch to JSON Schema")
+        switch.wait_for()
+        v.page.locator("#wb-grammar .panel button", has_text="show it now").wait_for()
+        box = switch.bounding_box()
+        v.page.mouse.move(box["x"] + 20, box["y"] + box["height"] / 2)
+        v.page.mouse.down()
+        v.page.wait_for_function(
+            "document.activeElement !== document.querySelector('#wb-grammar textarea.text')"
+        )
+        v.page.mouse.up()
+        v.page.wait_for_function("wb.state.notation === 'json_schema' && wb.state.compiled?.ok")
+
+
+def test_a_marked_row_is_one_row_in_a_low_window(visit: Any) -> None:
+    with visit(width=1280, height=720) as v:
+        v.page.evaluate("wb.emit('switch', 'kbnf')")
+        v.type_grammar("start ::= 'a';\nunused ::= 'b';")
+        v.page.wait_for_selector("#wb-grammar .paint .squig.note")
+        rows = v.page.locator("#wb-grammar .paint .l").evaluate_all(
+            "lines => lines.map((line) => line.offsetHeight)"
+        )
+        assert len(set(rows)) == 1, rows
+        # a broken grammar is not run again
+        v.type_grammar("start ::= 'a;")
+        v.page.wait_for_function("wb.state.compiled?.ok === false")
+        assert not v.page.locator("#wb-run .outdated button").is_visible()

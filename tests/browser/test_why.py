@@ -109,6 +109,7 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
         assert chains == [["start", "list", "item"], ["list", "word"]], "the common part once"
         assert sorted(marked(v, "place")) == sorted(["[", "[a-z]", '"'])
         v.shot("why_of_a_test")
+        assert v.page.evaluate("scrollY") == 0, "the answer stays in sight"
         # the run reads the test's text, and shows why its token is refused: asked again, the test's reason goes,
         # and the places stay marked for the run's
         v.page.wait_for_selector("#wb-run .insp .whyhead")
