@@ -83,9 +83,12 @@ def test_tests_say_whether_they_pass_and_why_not(visit: Any) -> None:
         tests.locator(".because").wait_for()
         v.page.wait_for_selector("#wb-grammar .paint .place")
         v.shot("author_why_dark")
-        # the text is read too, and its refused token lights the editor
+        # the text is read too, and its refused token lights the editor as long as its reason is shown
         v.page.wait_for_selector("#wb-run .whybox:not([hidden])")
         failed.locator(".ask:not(.tree)").click()
+        tests.locator(".because").wait_for(state="detached")
+        assert v.page.locator("#wb-grammar .paint .place").count() > 0
+        v.page.click("#wb-run .whyhead button")
         v.page.wait_for_selector("#wb-grammar .paint .place", state="detached")
         # it is expected to be rejected: now it passes
         failed.locator(".expect").click()
@@ -193,7 +196,8 @@ def test_a_link_of_a_problem_works_while_a_rule_is_typed(visit: Any) -> None:
         v.page.evaluate("wb.emit('switch', 'kbnf')")
         v.page.click("#wb-grammar textarea.text")
         v.page.keyboard.press("ControlOrMeta+a")
-        v.page.keyboard.insert_text('{"type": "object"}')
+        v.page.keyboard.press("Delete")
+        v.page.keyboard.type('{"type": "object"}')
         switch = v.page.locator("#wb-grammar .panel button", has_text="switch to JSON Schema")
         switch.wait_for()
         v.page.locator("#wb-grammar .panel button", has_text="show it now").wait_for()
