@@ -196,7 +196,7 @@ def test_sessions_that_outgrow_a_full_cache_all_continue(
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-@pytest.mark.parametrize("method", ["_resized", "_bring_together", "buffer"])
+@pytest.mark.parametrize("method", ["_resize_buffer", "_bring_together", "buffer"])
 def test_an_interrupted_change_of_the_cache_is_forgotten(
     tiny_model: TransformersModel,
     monkeypatch: pytest.MonkeyPatch,
@@ -217,8 +217,8 @@ def test_an_interrupted_change_of_the_cache_is_forgotten(
 
     with monkeypatch.context() as broken:
         broken.setattr(KeyValueCache, method, fails)
-        longer = [c + [9] * (70 if method == "_resized" else 1) for c in contexts][::2]
-        if method == "_resized":
+        longer = [c + [9] * (70 if method == "_resize_buffer" else 1) for c in contexts][::2]
+        if method == "_resize_buffer":
             longer = [ids[:60] for ids in longer]
         with suppress(KeyboardInterrupt):
             run_together([ForwardPass(s, c, 1) for s, c in zip(sessions[::2], longer, strict=True)])

@@ -68,12 +68,12 @@ def advice(tree: GrammarTree, start: str = "start") -> tuple[Advice, ...]:
 
     What a ``time_budget`` allows: all of it for grammars of fewer than about 10,000 rules.
     """
-    return _sorted(list(in_time(_tree_advice(tree, start))))
+    return _sort(list(in_time(_tree_advice(tree, start))))
 
 
 def _tree_advice(tree: GrammarTree, start: str) -> Iterator[Advice]:
     rules = gathered(tree)
-    used = _used(rules, [start])
+    used = _rules_in_use(rules, [start])
     yield from _unused(tree, start, used)
     yield from _unproductive(tree, rules, used)
     for rule in tree.rules:
@@ -88,7 +88,7 @@ def _tree_advice(tree: GrammarTree, start: str) -> Iterator[Advice]:
 
 def regex_advice(regex: Regex, source: Source) -> tuple[Advice, ...]:
     """The advice on a regex."""
-    return _sorted(
+    return _sort(
         [
             *unmatched_advice(regex, source),
             *misspelt_extensions((regex,), source),
@@ -175,7 +175,7 @@ def _name_span(tree: GrammarTree, name: str) -> Span:
     return next(rule.name_span for rule in tree.rules if rule.name == name)
 
 
-def _sorted(advice: list[Advice]) -> tuple[Advice, ...]:
+def _sort(advice: list[Advice]) -> tuple[Advice, ...]:
     return tuple(sorted(dict.fromkeys(advice), key=lambda item: (item.span.start, item.kind)))
 
 
@@ -188,10 +188,10 @@ def _loop_advice(loop: CheapLoop) -> Advice:
 
 def unused_advice(tree: GrammarTree, start: str, roots: Iterable[str]) -> Iterator[Advice]:
     """The rules that none of some rules reaches; undefined names are left out."""
-    return _unused(tree, start, _used(gathered(tree), roots))
+    return _unused(tree, start, _rules_in_use(gathered(tree), roots))
 
 
-def _used(rules: Mapping[str, Expression], roots: Iterable[str]) -> frozenset[str]:
+def _rules_in_use(rules: Mapping[str, Expression], roots: Iterable[str]) -> frozenset[str]:
     """The defined rules that some rules reach, by calls and by ``except!``."""
 
     def called(name: str) -> Iterator[str]:
@@ -466,10 +466,10 @@ def lint(
     Cost: at most ``seconds``, and about a second for the other advice.
     """
     with time_budget(grammar.limits.seconds + seconds):
-        return _linted(grammar, vocabulary, seconds)
+        return _all_advice(grammar, vocabulary, seconds)
 
 
-def _linted(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float) -> Lint:
+def _all_advice(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float) -> Lint:
     limits = grammar.limits.per_stage(_MAX_SECONDS)
     advice = [*tree_advice(grammar)]
     if vocabulary is not None:

@@ -64,7 +64,7 @@ def different_pieces(first: ParseNode, second: ParseNode, source: Source) -> tup
         if copies[0] != copies[1]:
             piece = _piece(first, source)
             return tuple(
-                f"{piece} reads the cop{'y' if len(texts) == 1 else 'ies'} {_listed(texts)}"
+                f"{piece} reads the cop{'y' if len(texts) == 1 else 'ies'} {_list_text(texts)}"
                 for texts in copies
             )
     same = _common(rows[0], rows[1])
@@ -82,7 +82,8 @@ def _reading(parts: Sequence[ParseNode], source: Source, *, placed: bool) -> str
     texts = [part for part in parts if part.text] or parts
     return (
         " and ".join(
-            f"{_piece(part, source, placed=placed)} reads {_listed([part.text])}" for part in texts
+            f"{_piece(part, source, placed=placed)} reads {_list_text([part.text])}"
+            for part in texts
         )
         or "nothing is read"
     )
@@ -97,7 +98,7 @@ def _piece(node: ParseNode, source: Source, *, placed: bool = False) -> str:
     return f"{shown} (line {line}, column {column})"
 
 
-def _listed(texts: Sequence[bytes]) -> str:
+def _list_text(texts: Sequence[bytes]) -> str:
     quoted = [repr(t.decode("utf-8", "backslashreplace")) if t else "nothing" for t in texts]
     return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
 

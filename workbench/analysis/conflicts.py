@@ -91,7 +91,7 @@ class ConflictDescriber:
         following = self._following(text, members)
         position = f"after {quoted_end(text)}" if text else "at the beginning"
         return ConflictText(
-            message=f"{position}, {_spoken(following, members)} can {alternatives}",
+            message=f"{position}, {_characters_text(following, members)} can {alternatives}",
             choice=alternatives,
             next=following or normalized([(byte, byte) for byte in members]),
             bytes=tuple(sorted(members)),
@@ -272,7 +272,7 @@ def quoted_end(text: bytes) -> str:
     return repr(decoded if is_short else "…" + decoded[-_MAX_EXAMPLE_CHARACTERS:])
 
 
-def _spoken(following: Ranges, members: Sequence[int]) -> str:
+def _characters_text(following: Ranges, members: Sequence[int]) -> str:
     if not following:
         return "a byte " + (f"{members[0]:#04x}" if len(members) == 1 else "inside a character")
     if following[0][0] == following[-1][1]:

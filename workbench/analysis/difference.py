@@ -65,7 +65,7 @@ class Difference:
 
     def __str__(self) -> str:
         changes = (("gained", self.gained), ("lost", self.lost))
-        texts = [f"{word}: {_shown(text)}" for word, text in changes if text is not None]
+        texts = [f"{word}: {_display_text(text)}" for word, text in changes if text is not None]
         return "\n".join([*texts, self.why])
 
 
@@ -86,7 +86,7 @@ def equivalent(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> D
             automata"; with a stack the same search over sets of configurations, to a bound.
     """
     with time_budget(2 * limits.seconds):
-        return _as_texts_and_labels(first, second, limits, _compared)
+        return _as_texts_and_labels(first, second, limits, _compare_texts)
 
 
 def shortest_difference(first: Grammar, second: Grammar, *, limits: Limits = LIMITS) -> Difference:
@@ -123,16 +123,16 @@ def _as_texts_and_labels(
         return replace(difference, same=None, why=why)
 
 
-def _compared(first: Grammar, second: Grammar, work: Limits) -> Difference:
+def _compare_texts(first: Grammar, second: Grammar, work: Limits) -> Difference:
     """Whether two grammars accept the same texts; labels as their machines read them."""
     if why := _proof(first, second, work):
         return Difference(same=True, why=why)
     search = _PairSearch(machine_of(first, work), machine_of(second, work), work.clock())
     bound = search.run()
     if bound is None:
-        return _decided(search.gained, search.lost)
-    gained = _sampled(second, first) if search.gained is None else search.gained
-    lost = _sampled(first, second) if search.lost is None else search.lost
+        return _complete_result(search.gained, search.lost)
+    gained = _sample_difference(second, first) if search.gained is None else search.gained
+    lost = _sample_difference(first, second) if search.lost is None else search.lost
     return _bounded(gained, lost, bound)
 
 
@@ -144,9 +144,9 @@ def _first_difference(first: Grammar, second: Grammar, work: Limits) -> Differen
     bound = search.run()
     if search.gained is None and search.lost is None:
         if bound is None:
-            return _decided(None, None)
-        gained = _sampled(second, first)
-        lost = _sampled(first, second) if gained is None else None
+            return _complete_result(None, None)
+        gained = _sample_difference(second, first)
+        lost = _sample_difference(first, second) if gained is None else None
         return _bounded(gained, lost, bound)
     text = (search.gained or search.lost or b"").decode("utf-8", "replace")
     why = "all shorter texts were compared; longer ones were not"
@@ -165,7 +165,7 @@ def _with_labels(texts: Difference, encoded: Difference) -> Difference:
     return Difference(same=False, bound=texts.bound, why=why)
 
 
-def _decided(gained: bytes | None, lost: bytes | None) -> Difference:
+def _complete_result(gained: bytes | None, lost: bytes | None) -> Difference:
     """The result of a complete search."""
     if gained is None and lost is None:
         return Difference(same=True, why="no text distinguishes them: all states were compared")
@@ -332,15 +332,15 @@ def _order(byte: int) -> tuple[bool, tuple[int, bytes]]:
     return byte >= _CONTINUATION_BYTES.start and byte not in _PREFERRED_BYTES, rank(bytes([byte]))
 
 
-def _sampled(accepting: Grammar, other: Grammar) -> bytes | None:
+def _sample_difference(accepting: Grammar, other: Grammar) -> bytes | None:
     """A sample of a grammar that another one rejects, shortened; None if no sample is."""
     for text in samples(accepting, _SAMPLE_COUNT, longest=_MAX_SAMPLE_CHARACTERS):
         if _is_difference(accepting, other, text):
-            return _shortened(accepting, other, text).encode()
+            return _shorten(accepting, other, text).encode()
     return None
 
 
-def _shortened(accepting: Grammar, other: Grammar, text: str) -> str:
+def _shorten(accepting: Grammar, other: Grammar, text: str) -> str:
     """Delta debugging: shortens a difference by pieces (Zeller & Hildebrandt 2002)."""
     size = len(text) // 2
     while size:
@@ -362,5 +362,5 @@ def _is_difference(accepting: Grammar, other: Grammar, text: str) -> bool:
         return False  # unknown
 
 
-def _shown(text: bytes) -> str:
+def _display_text(text: bytes) -> str:
     return repr(text.decode("utf-8", "backslashreplace"))

@@ -407,7 +407,7 @@ class Exercise:
             difference = shortest_difference(solution, answer, limits=limits)
         except LimitError as error:
             difference = Difference(same=None, bound=0, why=error.message)
-        graded = self._graded(difference, unmet)
+        graded = self._grade(difference, unmet)
         if graded.outcome is not Outcome.WRONG:
             return graded
         differing = (graded.counterexample or b"").decode("utf-8", "replace")
@@ -428,7 +428,7 @@ class Exercise:
             return f"written as {names}: it is {answer.notation.label}", *unmet
         return unmet
 
-    def _graded(self, difference: Difference, unmet: tuple[str, ...]) -> Graded:
+    def _grade(self, difference: Difference, unmet: tuple[str, ...]) -> Graded:
         """The result without credit."""
         if difference.same is False:
             texts = [text for text in (difference.gained, difference.lost) if text is not None]

@@ -198,7 +198,7 @@ def explain(
         if isinstance(monitor, str):
             monitor = monitor_named(monitor, grammar, grammar.limits)
         explanation = replace(explanation, meaning=monitor.why(utf8(so_far), data))
-    return explanation if data is None else _placed(explanation, grammar)
+    return explanation if data is None else _with_places(explanation, grammar)
 
 
 def explain_each(
@@ -215,8 +215,8 @@ def explain_each(
             raise WorkbenchError(
                 "no accepted text begins with this text", "check() says where it fails"
             )
-        explanation = _explained(grammar, so_far, token, verdict)
-        explanations.append(_placed(explanation, grammar) if token is None else explanation)
+        explanation = _explain(grammar, so_far, token, verdict)
+        explanations.append(_with_places(explanation, grammar) if token is None else explanation)
     return explanations
 
 
@@ -246,9 +246,7 @@ def explain_id(
     return explain(grammar, text, token)
 
 
-def _explained(
-    grammar: Grammar, so_far: bytes, token: bytes | None, verdict: Verdict
-) -> Explanation:
+def _explain(grammar: Grammar, so_far: bytes, token: bytes | None, verdict: Verdict) -> Explanation:
     """The explanation of a verdict on text and token together."""
     data = so_far + (token or b"")
     failed = len(data) if verdict.byte is None else verdict.byte
@@ -267,7 +265,7 @@ def _explained(
     )
 
 
-def _placed(explanation: Explanation, grammar: Grammar) -> Explanation:
+def _with_places(explanation: Explanation, grammar: Grammar) -> Explanation:
     """The same explanation with its places, if they are found in time."""
     limits = grammar.limits.per_stage(_MAX_SECONDS)
     try:

@@ -170,7 +170,7 @@ def _regex(node: Regex) -> Wording:
         case regex.Bytes(ranges=ranges, span=span):
             return Wording(span, _bytes(ranges))
         case regex.Concat(parts=parts, span=span):
-            return in_order(span, _joined(parts))
+            return in_order(span, _sequence_parts(parts))
         case regex.Alternate(options=options, span=span):
             return one_of(span, map(_regex, options))
         case regex.Repeat(part=part, low=low, high=high, span=span):
@@ -198,10 +198,11 @@ def _extension(node: regex.Extension) -> Wording:
     parts, span = node.parts, node.span
     match node.kind:
         case Kind.SUBSTRING_OF:
-            return Wording(span, f"any piece of {_spelled(parts)}, also nothing")
+            return Wording(span, f"any piece of {_letters_text(parts)}, also nothing")
         case Kind.TEXT_UNTIL:
             return Wording(
-                span, f"any text up to and with the first {_spelled(parts).removeprefix('the ')}"
+                span,
+                f"any text up to and with the first {_letters_text(parts).removeprefix('the ')}",
             )
         case Kind.DELIMITED_SUBSEQUENCE_OF:
             delimiter, *items = map(_regex, parts)
@@ -211,12 +212,12 @@ def _extension(node: regex.Extension) -> Wording:
             return replace(_regex(parts[0]), span=span)
 
 
-def _joined(parts: Sequence[Regex]) -> Iterator[Wording]:
+def _sequence_parts(parts: Sequence[Regex]) -> Iterator[Wording]:
     """The parts of a sequence; letters in a row are one text."""
     for kind, group in groupby(parts, _kind_of_letter):
         row = list(group)
         if kind and len(row) > 1:
-            yield Wording(row[0].span.to(row[-1].span), _spelled(row))
+            yield Wording(row[0].span.to(row[-1].span), _letters_text(row))
         else:
             yield from map(_regex, row)
 
@@ -231,7 +232,7 @@ def _kind_of_letter(part: Regex) -> int:
     return 2 if len({character.casefold() for character in characters}) == 1 else 0
 
 
-def _spelled(parts: Sequence[Regex]) -> str:
+def _letters_text(parts: Sequence[Regex]) -> str:
     """The text of letters in a row, or of an extension."""
     letters = [chr(part.ranges[-1][-1]) for part in parts if isinstance(part, regex.Characters)]
     if all(_kind_of_letter(part) == 1 for part in parts):

@@ -134,7 +134,7 @@ def _in(expression: Expression, kinds: _RuleKinds, tree: GrammarTree) -> Iterato
         case Repetition(item=item, low=low, high=None) if read_kinds := kinds.of(
             expression
         ) or _punctuation(item):
-            fix = _counted(item, low, tree)
+            fix = _with_count(item, low, tree)
             if tree.counted:
                 hint = f"bound it, for instance with {_count(low, tree)}"
                 fix = fix if _holds(expression.span, item.span) else None
@@ -154,7 +154,7 @@ def _loop(kinds: frozenset[str], span: Span, hint: str, fix: str | None) -> Chea
     return CheapLoop(message, span, hint, fix)
 
 
-def _counted(item: Expression, low: int, tree: GrammarTree) -> str | None:
+def _with_count(item: Expression, low: int, tree: GrammarTree) -> str | None:
     """An item with a count. KBNF has no counts: there, a regex for a terminal of one character."""
     written = tree.source.text[item.span.start : item.span.end]
     if tree.counted:

@@ -355,8 +355,8 @@ def unfinished_tree(forest: Forest, labels: _Labels, rule: str, top: NodeKind) -
     if not forest.accepted and forest.is_prefix and not forest.text:
         growing = _Growing(top, rule, 0, 0, labels.definition(rule), is_open=True)
         _TreeBuilder(forest, labels, None).add_pending(growing, forest.body)
-        return _frozen(forest, [growing, *growing.children])
-    return _frozen(forest, _TreeBuilder(forest, labels, Counted(forest)).tree(rule, top))
+        return _freeze(forest, [growing, *growing.children])
+    return _freeze(forest, _TreeBuilder(forest, labels, Counted(forest)).tree(rule, top))
 
 
 def two_trees(
@@ -367,19 +367,19 @@ def two_trees(
     builder = _TreeBuilder(forest, labels, counted)
     first = builder.tree(rule, top)
     if counted.count == 1:
-        return _frozen(forest, first), None, 1
+        return _freeze(forest, first), None, 1
     alternatives = [
         (choice, option)
         for choice in builder.choices[:_MAX_TRIES]
         for option in range(choice.options)
         if option != choice.chosen
     ][:_MAX_TRIES]
-    before = _frozen(forest, first).bracketed()
+    before = _freeze(forest, first).bracketed()
     second: list[_Growing] | None = None
     for choice, option in alternatives:
         other = _TreeBuilder(forest, labels, counted, (choice.number, option))
         grown = other.tree(rule, top)
-        looks_other = _frozen(forest, grown).bracketed() != before
+        looks_other = _freeze(forest, grown).bracketed() != before
         if second is None or looks_other:
             second = grown
             for each in first:
@@ -388,8 +388,8 @@ def two_trees(
         if looks_other:
             break
     return (
-        _frozen(forest, first),
-        None if second is None else _frozen(forest, second),
+        _freeze(forest, first),
+        None if second is None else _freeze(forest, second),
         counted.count,
     )
 
@@ -456,7 +456,7 @@ class _TreeBuilder:
             self._place(node, start, end)
             return []
         if symbol.kind is SymbolKind.CHOICE:
-            option = self._chosen(inside, above)
+            option = self._alternative_at(inside, above)
             return [(above, forest.options_of(inside)[option], start, end)]
         if symbol.kind is SymbolKind.REPEAT:
             above = self._add(above, NodeKind.REPETITION, _bounds(symbol), symbol.span)
@@ -476,7 +476,7 @@ class _TreeBuilder:
         forest, symbol, called = self._forest, node.called.symbol, node.called
         parts: list[tuple[_Growing, Symbol, int, int]] = []
         cell, last = (node.slot, node.end), node
-        chosen = self._taken(node, above)
+        chosen = self._chosen_parts(node, above)
         if node.end == forest.open:
             inner, last = chosen
             cell = (last.slot, last.end)
@@ -490,7 +490,7 @@ class _TreeBuilder:
         else:
             (last,) = chosen
             pending = ()
-        while (before := self._taken(last, above)) != ():
+        while (before := self._chosen_parts(last, above)) != ():
             inner, earlier = before
             part = forest.part_after(called, (earlier.slot, earlier.end))
             parts.append((above, part, earlier.end, inner.end))
@@ -521,11 +521,11 @@ class _TreeBuilder:
         node = self._add(above, NodeKind.PENDING, self._labels.label(symbol), symbol.span)
         self._place(node, len(self._forest.text), len(self._forest.text))
 
-    def _taken(self, node: ForestNode, owner: _Growing) -> tuple[ForestNode, ...]:
+    def _chosen_parts(self, node: ForestNode, owner: _Growing) -> tuple[ForestNode, ...]:
         assert self._counted is not None, "a text that was read has a forest"
-        return self._counted.alternatives[node][self._chosen(node, owner)]
+        return self._counted.alternatives[node][self._alternative_at(node, owner)]
 
-    def _chosen(self, node: ForestNode, owner: _Growing) -> int:
+    def _alternative_at(self, node: ForestNode, owner: _Growing) -> int:
         """The alternative taken at a node; the deviation if it is the node for it."""
         assert self._counted is not None, "a text that was read has a forest"
         options = len(self._counted.alternatives[node])
@@ -551,7 +551,7 @@ def _bounds(symbol: SymbolData) -> str:
     return f"{{{symbol.low},{'' if symbol.high is None else symbol.high}}}"
 
 
-def _frozen(forest: Forest, nodes: list[_Growing]) -> ParseNode:
+def _freeze(forest: Forest, nodes: list[_Growing]) -> ParseNode:
     """The finished tree of nodes that are listed each before its children."""
     offsets = _character_offsets(forest.text)
     frozen: dict[int, ParseNode] = {}

@@ -398,7 +398,7 @@ def near_misses(
             if len(misses) == count:
                 break
             for _ in range(_MAX_EDITS):
-                edited, what = _edited(text, random)
+                edited, what = _edit(text, random)
                 if edited not in misses and not _accepts(grammar, edited):
                     misses[edited] = what
                     break
@@ -481,7 +481,7 @@ _EDITS: tuple[tuple[str, Callable[[str, int], str]], ...] = (
 )
 
 
-def _edited(text: str, random: Random) -> tuple[str, str]:
+def _edit(text: str, random: Random) -> tuple[str, str]:
     """A text after one random edit, and the description of the edit."""
     if not text:
         return "?", "put in '?'"

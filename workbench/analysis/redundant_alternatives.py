@@ -55,12 +55,12 @@ def redundant_advice(cfg: Cfg, tree: GrammarTree) -> tuple[Advice, ...]:
         if name in cfg.rules and program.texts_of(number) == HAS_TEXT | HAS_EMPTY
     }
     rules = (
-        _empty_rule(rule) for rule in tree.rules if rule.name in empty and not _labelled(rule.body)
+        _empty_rule(rule) for rule in tree.rules if rule.name in empty and not _has_label(rule.body)
     )
     return (*in_time(redundant_rules(cfg)), *rules)
 
 
-def _labelled(body: Expression) -> bool:
+def _has_label(body: Expression) -> bool:
     """Whether an expression has a terminal label; the label's token may have no text."""
     regexes = (node.regex for node in walk(body) if isinstance(node, Pattern))
     return any(True for regex in regexes for _ in labels_in(regex))
@@ -136,7 +136,7 @@ def _redundant_among(
             continue
         span, fix = _cut(options, number, text)
         yield Advice(
-            f"duplicate alternative: {_written(options[twin], text)}",
+            f"duplicate alternative: {_source_text(options[twin], text)}",
             span, "duplicate_alternative", "delete one of them", fix,
         )  # fmt: skip
     if len(remaining) > _MAX_COMPARED:
@@ -149,7 +149,7 @@ def _redundant_among(
                 out.add(number)
                 span, fix = _cut(options, number, text)
                 yield Advice(
-                    f"redundant alternative: {_written(options[other], text)} "
+                    f"redundant alternative: {_source_text(options[other], text)} "
                     "matches all its texts",
                     span, "included_alternative", "delete it", fix,
                 )  # fmt: skip
@@ -189,7 +189,7 @@ def _cut(options: Sequence[_Node], number: int, text: str) -> tuple[Span, str | 
     return span, None
 
 
-def _written(node: _Node, text: str) -> str:
+def _source_text(node: _Node, text: str) -> str:
     written = text[node.span.start : node.span.end]
     return written if len(written) <= 40 else written[:39] + "…"
 

@@ -47,7 +47,7 @@ def _count_of_characters(least: str) -> Callable[[Any], str]:
     return lambda value: f"of at {least} {count_of(value, 'character')}"
 
 
-def _counted(least: str, what: str, whats: str) -> Callable[[Any], str]:
+def _count_text(least: str, what: str, whats: str) -> Callable[[Any], str]:
     return lambda value: f"with at {least} {value:,} {what if value == 1 else whats}"
 
 
@@ -62,12 +62,12 @@ PHRASES: Mapping[str, Callable[[Any], str]] = {
     "maxLength": _count_of_characters("most"),
     "pattern": lambda value: f"with a match of the regex {quoted(value)}",
     "format": lambda value: f"in the format {quoted(value)}",
-    "minItems": _counted("least", "item", "items"),
-    "maxItems": _counted("most", "item", "items"),
+    "minItems": _count_text("least", "item", "items"),
+    "maxItems": _count_text("most", "item", "items"),
     "minContains": lambda value: f"of which at least {value:,} are as described below",
     "maxContains": lambda value: f"of which at most {value:,} are as described below",
-    "minProperties": _counted("least", "property", "properties"),
-    "maxProperties": _counted("most", "property", "properties"),
+    "minProperties": _count_text("least", "property", "properties"),
+    "maxProperties": _count_text("most", "property", "properties"),
     "uniqueItems": lambda value: "without equal items" if value else "",
     "nullable": lambda value: "or null" if value else "",
     "enum": lambda values: f"one of {_values(values)}",
@@ -182,10 +182,10 @@ def _children(members: Mapping[str, Node]) -> Iterator[Wording]:
             yield Wording(Span(node.name_start, node.end), LISTS[keyword], options)
         elif keyword in MAPS and node.members is not None:
             for name, member in node.members.items():
-                yield _mapped(MAPS[keyword].format(quoted(name)), member)
+                yield _map_wording(MAPS[keyword].format(quoted(name)), member)
         elif keyword == "dependentRequired" and node.members is not None:
             for name, member in node.members.items():
-                yield _mapped(MAPS["dependencies"].format(quoted(name)), member)
+                yield _map_wording(MAPS["dependencies"].format(quoted(name)), member)
 
 
 def _properties(members: Mapping[str, Node]) -> Iterator[Wording]:
@@ -212,7 +212,7 @@ def _subschema(keyword: str, node: Node) -> Wording:
     return led(lead, span, _schema(node))
 
 
-def _mapped(lead: str, node: Node) -> Wording:
+def _map_wording(lead: str, node: Node) -> Wording:
     span = Span(node.name_start, node.end)
     if node.items is None:
         return led(lead, span, _schema(node))

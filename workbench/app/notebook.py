@@ -191,7 +191,7 @@ def _numbers(trace: Trace) -> str:
     return " · ".join(parts)
 
 
-def _shown(step: Step) -> str:
+def _token_text(step: Step) -> str:
     """The token as text; a line break is also a sign."""
     if step.is_end:
         return "⟨end⟩"
@@ -208,7 +208,7 @@ def _token(step: Step) -> str:
     line = line or "border-bottom:2px solid transparent"
     return (
         f'<span title="{_text(_details(step))}" style="{ground};{line};color:inherit;'
-        f'border-radius:3px;padding:1px 0">{_text(_shown(step))}</span>'
+        f'border-radius:3px;padding:1px 0">{_text(_token_text(step))}</span>'
     )
 
 
@@ -220,7 +220,9 @@ def _bin(step: Step) -> int:
 
 def _details(step: Step) -> str:
     """The numbers of a step, for its hover text."""
-    lines = [f"token {step.index + 1}: {visible(step.token) or _shown(step)} (id {step.token_id})"]
+    lines = [
+        f"token {step.index + 1}: {visible(step.token) or _token_text(step)} (id {step.token_id})"
+    ]
     if step.is_scored:
         lines.append(
             f"surprisal {step.surprisal * _BITS:.2f} bits, probability {math.exp(step.logprob):.3g}"
@@ -260,7 +262,7 @@ def _steps_table(trace: Trace) -> str:
     rows = (
         (
             str(step.index + 1),
-            visible(step.token) or _shown(step),
+            visible(step.token) or _token_text(step),
             f"{step.surprisal * _BITS:.2f}" if step.is_scored else "",
             f"{step.kept:.1%}" if step.is_scored else "",
             f"{step.rank:,}" if step.is_scored else "",

@@ -373,7 +373,7 @@ def compile_text(
         if hole is not None:
             whole, grammar = grammar, None
             with timed("hole", phases):
-                grammar = _filled(whole, hole)
+                grammar = _fill_hole(whole, hole)
     except WorkbenchError as error:
         diagnosis = diagnose(error, text, notation, start, limits, **written)
     compiled = Compiled(text, notation, limits, grammar, diagnosis, phases, read_accepting)
@@ -386,7 +386,7 @@ def compile_text(
     return compiled
 
 
-def _filled(grammar: Grammar, hole: tuple[str, str]) -> Grammar:
+def _fill_hole(grammar: Grammar, hole: tuple[str, str]) -> Grammar:
     """The grammar of a hole; a place in its prefix or suffix is no place in the grammar's text.
 
     Raises: WorkbenchError, LimitError.
@@ -546,7 +546,7 @@ def held_bytes(root: object) -> int:
         some = waiting[-_VISITED_AT_ONCE:]
         del waiting[-_VISITED_AT_ONCE:]
         total += sum(map(sys.getsizeof, some))
-        for item in _referred(some):
+        for item in _referents(some):
             if id(item) in seen:
                 continue
             seen.add(id(item))
@@ -563,7 +563,7 @@ def held_bytes(root: object) -> int:
     return total + sum(size for array, size in arrays.items() if array not in shared)
 
 
-def _referred(some: Iterable[object]) -> list[object]:
+def _referents(some: Iterable[object]) -> list[object]:
     """What objects refer to; a function to its variables, not to its module."""
     functions = [item for item in some if isinstance(item, FunctionType)]
     cells = [cell for function in functions for cell in function.__closure__ or ()]

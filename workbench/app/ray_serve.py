@@ -47,15 +47,15 @@ class Replica:
         """The answer to ``POST /NAME``; an error of the caller is an object with ``why``."""
         name = request.url.path.strip("/")
         if name not in ENDPOINTS:
-            return _refused(404, f"expected one of {', '.join(ENDPOINTS)}, not {name!r}")
+            return _refusal(404, f"expected one of {', '.join(ENDPOINTS)}, not {name!r}")
         if request.method != "POST":
-            return _refused(405, "expected a POST with a JSON object")
+            return _refusal(405, "expected a POST with a JSON object")
         endpoint = getattr(self._endpoints, name)
         try:
             given = await request.json()
             inspect.signature(endpoint).bind(**given)
         except (ValueError, TypeError) as error:
-            return _refused(400, str(error))
+            return _refusal(400, str(error))
         if name in STREAMS:
             lines = iterate_in_threadpool(_lines(endpoint(**given)))
             return StreamingResponse(lines, media_type="application/x-ndjson")
@@ -63,7 +63,7 @@ class Replica:
         try:
             return JSONResponse(await run_in_threadpool(answer, **given))
         except WorkbenchError as error:
-            return _refused(200, str(error))
+            return _refusal(200, str(error))
 
 
 def _lines(events: Iterator[Any]) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _lines(events: Iterator[Any]) -> Iterator[str]:
         yield event if isinstance(event, str) else json.dumps(event) + "\n"
 
 
-def _refused(status: int, why: str) -> JSONResponse:
+def _refusal(status: int, why: str) -> JSONResponse:
     return JSONResponse({"ok": False, "why": why}, status)
 
 

@@ -98,7 +98,7 @@ class Auditor:
             comparison = _Comparison(self, answers, time.monotonic() + self.settings.seconds)
             comparison.run()
             findings = tuple(
-                self._reproduced(engine, answers, finding) for finding in comparison.findings
+                self._reproduce(engine, answers, finding) for finding in comparison.findings
             )
         except EngineLostError as lost:
             return replace(
@@ -117,7 +117,7 @@ class Auditor:
             seconds=_since(began),
         )
 
-    def _reproduced(self, engine: AuditedEngine, answers: MaskEngine, finding: Finding) -> Finding:
+    def _reproduce(self, engine: AuditedEngine, answers: MaskEngine, finding: Finding) -> Finding:
         if finding.kind is Kind.OURS:
             return finding
         ends = time.monotonic() + self.settings.shorten_seconds
@@ -304,12 +304,12 @@ class _Comparison:
         self.different += int(((ours != other) & self._compared).any(axis=1).sum())
         for k, token in enumerate([*tokens, self._end][:count]):
             if not other[k][token]:
-                self._forbidden(text, tokens, k)
+                self._note_forbidden(text, tokens, k)
                 break
         if not self._has(Kind.UNDER):
-            self._added(tokens, other & ~ours & self._compared)
+            self._judge_extra_tokens(tokens, other & ~ours & self._compared)
 
-    def _forbidden(self, text: str, tokens: list[TokenId], k: int) -> None:
+    def _note_forbidden(self, text: str, tokens: list[TokenId], k: int) -> None:
         """A token that a valid text needs is forbidden."""
         if self._has(Kind.OVER):
             return
@@ -322,7 +322,7 @@ class _Comparison:
 
     # -- tokens that the engine adds --------------------------------------------------------------
 
-    def _added(self, tokens: list[TokenId], added: npt.NDArray[np.bool_]) -> None:
+    def _judge_extra_tokens(self, tokens: list[TokenId], added: npt.NDArray[np.bool_]) -> None:
         """Finish texts with tokens that only the engine allows, and judge them."""
         for k, row in enumerate(added):
             new = [int(i) for i in np.flatnonzero(row) if int(i) not in self._tried]
@@ -333,7 +333,7 @@ class _Comparison:
                 self._tried.add(token)
                 begun = [*tokens[:k], *([] if token == self._end else [token])]
                 whole = begun if token == self._end else self._engine.completed(begun, k)
-                if whole is not None and self._finished(whole):
+                if whole is not None and self._judge_finished(whole):
                     return
 
     def _order(self, token: TokenId) -> tuple[bool, int, TokenId]:
@@ -341,7 +341,7 @@ class _Comparison:
         text = self._vocabulary.tokens[token] or b""
         return not text.strip(), len(text), token
 
-    def _finished(self, tokens: list[TokenId]) -> bool:
+    def _judge_finished(self, tokens: list[TokenId]) -> bool:
         """Judge a text that the engine finished; whether it is a finding."""
         data = self._vocabulary.decode(tokens)
         try:
@@ -398,8 +398,8 @@ class _Comparison:
             Finding(
                 kind=opinion.kind,
                 level=level,
-                so_far=_shown(so_far),
-                token=None if token is None else _shown(token),
+                so_far=_display_text(so_far),
+                token=None if token is None else _display_text(token),
                 text=text,
                 why=why,
                 place=opinion.place or location,
@@ -408,5 +408,5 @@ class _Comparison:
         )
 
 
-def _shown(data: bytes) -> str:
+def _display_text(data: bytes) -> str:
     return data.decode("utf-8", "backslashreplace")

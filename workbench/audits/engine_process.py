@@ -136,14 +136,12 @@ class LocalEngine:
 
     def completed(self, tokens: Sequence[int], seed: int) -> list[int] | None:
         for number in range(_MAX_TRIES):
-            completion = self._finished(tokens, Random(f"{seed} {number}"), shuffled=number > 0)
+            completion = self._finish(tokens, Random(f"{seed} {number}"), shuffled=number > 0)
             if completion is not None:
                 return completion
         return None
 
-    def _finished(
-        self, tokens: Sequence[int], random: Random, *, shuffled: bool
-    ) -> list[int] | None:
+    def _finish(self, tokens: Sequence[int], random: Random, *, shuffled: bool) -> list[int] | None:
         walker, written = self._peer.start(self._compiled), list(tokens)
         if not all(_advances(walker.advance, token) for token in tokens):
             return None

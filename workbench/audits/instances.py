@@ -46,17 +46,19 @@ def in_declared_order(schema: Json, instance: Json) -> Json:
     the order of the text, each name at its first mention. Undeclared names come last, in the
     instance's order.
     """
-    return _ordered(schema, [schema], instance)
+    return _order_members(schema, [schema], instance)
 
 
 def undeclared_left_out(schema: Json, instance: Json) -> Json:
     """The same value without the properties that no schema names, matches or speaks of."""
-    return _ordered(schema, [schema], instance, undeclared=False)
+    return _order_members(schema, [schema], instance, undeclared=False)
 
 
-def _ordered(root: Json, schemas: list[Json], value: Json, *, undeclared: bool = True) -> Json:
+def _order_members(
+    root: Json, schemas: list[Json], value: Json, *, undeclared: bool = True
+) -> Json:
     applicable = list(_applicable(root, schemas))
-    ordered = partial(_ordered, root, undeclared=undeclared)
+    ordered = partial(_order_members, root, undeclared=undeclared)
     if isinstance(value, dict):
         declared = dict.fromkeys(n for s in applicable for n in _mapping(s, "properties"))
         others = (n for n in value if n not in declared)
@@ -78,7 +80,7 @@ def _is_described(applicable: list[dict[str, Json]], name: str) -> bool:
     """Whether a keyword other than ``properties`` speaks of a property."""
     return any(
         any(keyword in schema for keyword in _OTHERS)
-        or any(_found(pattern, name) for pattern in _mapping(schema, "patternProperties"))
+        or any(_matches(pattern, name) for pattern in _mapping(schema, "patternProperties"))
         for schema in applicable
     )
 
@@ -99,7 +101,7 @@ def _applicable(root: Json, schemas: list[Json]) -> Iterator[dict[str, Json]]:
 def _beside(root: Json, schema: dict[str, Json]) -> Iterator[Json]:
     for keyword, held in schema.items():
         if keyword in _ONE:
-            yield _resolved(root, held) if keyword == "$ref" else held
+            yield _resolve(root, held) if keyword == "$ref" else held
         elif keyword in _ALL and isinstance(held, list):
             yield from held
         elif keyword in _MAPS:
@@ -109,7 +111,7 @@ def _beside(root: Json, schema: dict[str, Json]) -> Iterator[Json]:
 def _of_property(applicable: list[dict[str, Json]], name: str) -> Iterator[Json]:
     for schema in applicable:
         properties = _mapping(schema, "properties")
-        fitting = [s for p, s in _mapping(schema, "patternProperties").items() if _found(p, name)]
+        fitting = [s for p, s in _mapping(schema, "patternProperties").items() if _matches(p, name)]
         if name in properties:
             fitting.insert(0, properties[name])
         yield from fitting or [schema.get("additionalProperties")]
@@ -133,14 +135,14 @@ def _mapping(schema: dict[str, Json], keyword: str) -> dict[str, Json]:
     return held if isinstance(held, dict) else {}
 
 
-def _found(pattern: str, name: str) -> bool:
+def _matches(pattern: str, name: str) -> bool:
     try:
         return re.search(pattern, name) is not None
     except re.error:
         return False
 
 
-def _resolved(root: Json, reference: Json) -> Json:
+def _resolve(root: Json, reference: Json) -> Json:
     """The target of a local reference; None for any other reference."""
     if not isinstance(reference, str) or not reference.startswith("#"):
         return None

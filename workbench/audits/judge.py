@@ -90,7 +90,7 @@ class SchemaJudge:
             by_format = self._plain.is_valid(value)
         except Exception as failure:
             raise WorkbenchError(f"the validator failed: {failure}"[:300]) from failure
-        where = "".join(f"/{_escaped(part)}" for part in error.absolute_schema_path)
+        where = "".join(f"/{_escape(part)}" for part in error.absolute_schema_path)
         return Judged(False, error.message[:200], where, by_format)
 
 
@@ -99,7 +99,7 @@ def validator_name() -> str:
     return f"jsonschema {version('jsonschema')}"
 
 
-def _escaped(part: str | int) -> str:
+def _escape(part: str | int) -> str:
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
@@ -175,12 +175,12 @@ _RANDOM_ORDERS = 60
 
 def _in_other_orders(schema: Json, value: Json) -> list[str]:
     """Texts with the members of objects in the orders that a schema has names in, and at random."""
-    declared, required = _listed(schema, "properties"), _listed(schema, "required")
-    literal = [*_listed(schema, "const"), *_listed(schema, "enum")]
+    declared, required = _names_under(schema, "properties"), _names_under(schema, "required")
+    literal = [*_names_under(schema, "const"), *_names_under(schema, "enum")]
     random = Random(0)
     orders: list[list[str]] = [[*declared, *required], [*required, *declared], declared[::-1]]
     values = [_sorted_by(order, value) for order in [*orders, literal]]
-    values += [_shuffled(value, random) for _ in range(_RANDOM_ORDERS)]
+    values += [_shuffle(value, random) for _ in range(_RANDOM_ORDERS)]
     texts = [
         json.dumps(each, ensure_ascii=False, separators=gaps)
         for each in values
@@ -189,7 +189,7 @@ def _in_other_orders(schema: Json, value: Json) -> list[str]:
     return [*texts, *(text.replace("\x7f", "\\u007f") for text in texts if "\x7f" in text)]
 
 
-def _listed(schema: Json, keyword: str) -> list[str]:
+def _names_under(schema: Json, keyword: str) -> list[str]:
     """The names in the values of a keyword anywhere in a schema, in the order of the text."""
     unique: dict[str, None] = {}
     if isinstance(schema, list):
@@ -201,7 +201,7 @@ def _listed(schema: Json, keyword: str) -> list[str]:
             unique |= dict.fromkeys(
                 inner_name for each in names for inner_name in each if isinstance(inner_name, str)
             )
-        unique |= dict.fromkeys(_listed(inner, keyword))
+        unique |= dict.fromkeys(_names_under(inner, keyword))
     return list(unique)
 
 
@@ -216,13 +216,13 @@ def _sorted_by(names: list[str], value: Json) -> Json:
     return {name: _sorted_by(names, value[name]) for name in order}
 
 
-def _shuffled(value: Json, random: Random) -> Json:
+def _shuffle(value: Json, random: Random) -> Json:
     """The value with the members of objects in a random order."""
     if isinstance(value, list):
-        return [_shuffled(each, random) for each in value]
+        return [_shuffle(each, random) for each in value]
     if not isinstance(value, dict):
         return value
-    return {name: _shuffled(value[name], random) for name in random.sample([*value], len(value))}
+    return {name: _shuffle(value[name], random) for name in random.sample([*value], len(value))}
 
 
 def wider_by(schema: Json, text: str, ours: Callable[[str], bool]) -> str:
@@ -346,7 +346,7 @@ def _left_out(holder: Json, key: Any, _: Random) -> None:  # noqa: ANN401
         del holder[key]
 
 
-def _added(holder: Json, key: Any, random: Random) -> None:  # noqa: ANN401
+def _add_member(holder: Json, key: Any, random: Random) -> None:  # noqa: ANN401
     value = holder[key]
     if isinstance(value, dict):
         value["x" * random.randint(1, 3)] = 1
@@ -366,7 +366,7 @@ def _farther(holder: Json, key: Any, random: Random) -> None:  # noqa: ANN401
         holder[key] = dict([*value.items()][1:])
 
 
-_CHANGES = (_other_type, _left_out, _added, _farther, _farther)
+_CHANGES = (_other_type, _left_out, _add_member, _farther, _farther)
 
 
 class GrammarJudge:

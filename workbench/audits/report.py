@@ -19,9 +19,10 @@ def report(audits: Sequence[Audit]) -> str:
         if audit.status is not Status.AUDITED:
             reason = f": {audit.reason}" if audit.reason else ""
             parts.append(f"{audit.name}, {audit.engine}: {audit.status}{reason}")
-        parts += [_told(audit, finding) for finding in audit.findings]
+        parts += [_finding_text(audit, finding) for finding in audit.findings]
         parts += [
-            f"{audit.name}, {audit.engine}: {_shown(str(policy))}" for policy in audit.policies
+            f"{audit.name}, {audit.engine}: {_display_text(str(policy))}"
+            for policy in audit.policies
         ]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
 
@@ -59,12 +60,12 @@ def by_engine(audits: Iterable[Audit]) -> dict[str, list[Audit]]:
     return grouped
 
 
-def _told(audit: Audit, finding: Finding) -> str:
+def _finding_text(audit: Audit, finding: Finding) -> str:
     lines = [
         f"{audit.name}, {audit.engine} {audit.version}: {finding.kind}",
         f"  {finding}",
         f"  in {finding.place or 'the root'}; {finding.evidence}",
-        f"  whole text: {_shown(finding.text)}",
+        f"  whole text: {_display_text(finding.text)}",
     ]
     reproduction = finding.reproduction
     if reproduction is not None:
@@ -221,10 +222,10 @@ def _example(members: Sequence[tuple[str, Finding]]) -> str:
 def _code(text: str) -> str:
     """A text as code in a cell of a table."""
     fence = "``" if "`" in text else "`"
-    return f"{fence}{_shown(text)}{fence}".replace("|", "\\|")
+    return f"{fence}{_display_text(text)}{fence}".replace("|", "\\|")
 
 
-def _shown(text: str) -> str:
+def _display_text(text: str) -> str:
     """A text with signs for characters that are not printable, unlike those of JSON's escapes."""
     return "".join(c if c.isprintable() else _sign(c) for c in text)
 

@@ -115,7 +115,7 @@ class SchemaTexts:
     def draw(self, count: int, seed: int) -> None:
         """Find texts: from the instances given, samples of the exact machine, and mutants."""
         subject = self._subject
-        values = [*subject.instances[:count], *self._sampled(max(2, count // 2), seed)]
+        values = [*subject.instances[:count], *self._sample(max(2, count // 2), seed)]
         for value in values:
             self._sort(value)
         for value in subject.invalid[:count]:
@@ -155,7 +155,7 @@ class SchemaTexts:
     def _typed(self) -> SchemaJudge:
         return SchemaJudge(with_implied_types(self._schema))
 
-    def _sampled(self, count: int, seed: int) -> Iterator[Json]:
+    def _sample(self, count: int, seed: int) -> Iterator[Json]:
         """Values of texts that the exact machine samples."""
         try:
             grammar = Grammar.from_json_schema(

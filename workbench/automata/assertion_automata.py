@@ -95,7 +95,7 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
                 if low >= plain:
                     builder.edge(state, low, high, number(target, states, None))
         truth = dict(guesses or ())
-        states, reading = _closed(states, part, plain, truth)
+        states, reading = _closure(states, part, plain, truth)
         tested = {(low - plain) // 2 for low, _, _ in reading if low >= plain} - truth.keys()
         if tested:
             look = min(tested)
@@ -115,7 +115,7 @@ def decided(whole: Nfa, part: Nfa, plain: int, limits: Limits, *, shortest: bool
     return builder.build(1, {0})
 
 
-def _closed(
+def _closure(
     states: frozenset[int], nfa: Nfa, plain: int, truth: dict[int, int]
 ) -> tuple[frozenset[int], _Edges]:
     """The states reached by ε-edges and assertions that hold, and all edges of these states."""

@@ -38,12 +38,12 @@ def describe(ranges: Ranges, width: int = 32) -> str:
         return "digit"
     if size(ranges) == 1:
         return _single(ranges[0][0])
-    if len(ranges) >= _MIN_NAMED_RANGES and ranges in _named():
-        return _named()[ranges]
+    if len(ranges) >= _MIN_NAMED_RANGES and ranges in _sets_with_names():
+        return _sets_with_names()[ranges]
     outside = difference(ANY_CHARACTER, ranges)
     if len(outside) < len(ranges) or (len(outside) == len(ranges) and size(outside) < size(ranges)):
-        return _bracketed("[^", outside, width)
-    return _bracketed("[", ranges, width)
+        return _bracket("[^", outside, width)
+    return _bracket("[", ranges, width)
 
 
 def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
@@ -52,7 +52,7 @@ def expected(sets: Iterable[Ranges], *, end: bool = False) -> str:
     words = _all_but(ranges) or _words(ranges)
     if end:
         words.append("the end")
-    return _listed(words) or "nothing"
+    return _list_text(words) or "nothing"
 
 
 def in_brief(ranges: Ranges, *, end: bool = False) -> str:
@@ -66,12 +66,12 @@ def in_brief(ranges: Ranges, *, end: bool = False) -> str:
     names += ["the end"] if end else []
     if symbols and not names:
         names = [symbols.pop()]
-    return _listed([*([" ".join(symbols)] if symbols else []), *names])
+    return _list_text([*([" ".join(symbols)] if symbols else []), *names])
 
 
 def spoken(character: str) -> str:
     """The name of a character in a sentence: ``','``, ``a line break``, ``U+00A0``."""
-    return _spoken(ord(character))
+    return _character_name(ord(character))
 
 
 def is_most(ranges: Ranges) -> bool:
@@ -88,7 +88,7 @@ def _all_but(ranges: Ranges) -> list[str]:
         return []
     missing = _words(outside)
     many = len(missing) > _MAX_LISTED or missing[0].startswith(_ONE_OF)
-    return [f"any character but {describe(outside) if many else _listed(missing)}"]
+    return [f"any character but {describe(outside) if many else _list_text(missing)}"]
 
 
 def _words(ranges: Ranges) -> list[str]:
@@ -100,10 +100,10 @@ def _words(ranges: Ranges) -> list[str]:
             ranges = difference(ranges, members)
     if size(ranges) > _MAX_LISTED:
         return [f"{_ONE_OF} {describe(ranges)}", *groups]
-    return [_spoken(code) for low, high in ranges for code in range(low, high + 1)] + groups
+    return [_character_name(code) for low, high in ranges for code in range(low, high + 1)] + groups
 
 
-def _listed(words: list[str]) -> str:
+def _list_text(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} or {words[-1]}" if len(words) > 1 else "".join(words)
 
 
@@ -129,14 +129,14 @@ def _groups() -> list[tuple[Ranges, str]]:
     ]
 
 
-def _spoken(code: int) -> str:
+def _character_name(code: int) -> str:
     if code in _SPOKEN:
         return _SPOKEN[code]
     return f"'{chr(code)}'" if _is_visible(code) else _single(code)
 
 
 @cache
-def _named() -> dict[Ranges, str]:
+def _sets_with_names() -> dict[Ranges, str]:
     """The large sets that have a name in regexes, such as ``\\w``."""
     names: dict[Ranges, str] = {}
     for letter in "dsw":
@@ -160,7 +160,7 @@ def _single(code: int) -> str:
     return character if _is_visible(code) else f"U+{code:04X}"
 
 
-def _bracketed(opening: str, ranges: Ranges, width: int) -> str:
+def _bracket(opening: str, ranges: Ranges, width: int) -> str:
     text = opening
     for low, high in sorted(ranges, key=_reading_order):
         is_known = chr(low).isalnum() and chr(high).isalnum()

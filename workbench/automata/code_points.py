@@ -401,7 +401,7 @@ def _alphabet_of(sets: tuple[Ranges, ...]) -> Alphabet:
         for low, high in ranges:
             changes[index_of[_before_surrogates(low)]] ^= 1 << number
             changes[index_of.get(_before_surrogates(high + 1), len(starts))] ^= 1 << number
-    return _numbered(starts, list(accumulate(changes[:-1], xor)))
+    return _number_ranges(starts, list(accumulate(changes[:-1], xor)))
 
 
 def _before_surrogates(code: int) -> int:
@@ -410,7 +410,7 @@ def _before_surrogates(code: int) -> int:
     return last + 1 if first <= code <= last else code
 
 
-def _numbered(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Alphabet:
+def _number_ranges(starts: list[int], marks: list[int] | list[tuple[int, int]]) -> Alphabet:
     """Ranges with equal marks are one atom; adjacent ranges of one atom are merged."""
     numbers: dict[object, Atom] = {}
     atoms = [numbers.setdefault(mark, len(numbers)) for mark in marks]
@@ -425,7 +425,7 @@ def common_refinement(
     """The coarsest alphabet finer than both; for each of its atoms, the atoms in both."""
     starts = sorted({*left.starts, *right.starts})
     pairs = [(left.atom(start), right.atom(start)) for start in starts]
-    alphabet = _numbered(starts, pairs)
+    alphabet = _number_ranges(starts, pairs)
     ordered = list(dict.fromkeys(pairs))
     return (
         alphabet,

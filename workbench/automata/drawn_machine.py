@@ -146,7 +146,7 @@ class _Walk:
         """The states after a character, the edges that entered them, and the edges begun."""
         begun, through = set[_Inside](), set[int]()
         data = character.encode()
-        for index, item, state in {*inside, *self._entered(states)}:
+        for index, item, state in {*inside, *self._item_beginnings(states)}:
             self.read += 1
             dfa = self._items.dfas[item]
             if (after := dfa.run(data, state)) != DEAD:
@@ -160,7 +160,7 @@ class _Walk:
     def characters(self, states: Iterable[str], inside: Iterable[_Inside]) -> Iterator[str]:
         """A character of each interval whose characters all lead to the same states."""
         bounds = set[int]()
-        for _, item, state in {*inside, *self._entered(states)}:
+        for _, item, state in {*inside, *self._item_beginnings(states)}:
             dfa = self._items.dfas[item]
             for ranges, _ in character_edges(dfa.step, state, dfa.classes):
                 bounds.update(bound for low, high in ranges for bound in (low, high + 1))
@@ -168,7 +168,7 @@ class _Walk:
         starts = {high + 1 if low <= bound <= high else bound for bound in bounds}
         return map(chr, sorted(starts - {sys.maxunicode + 1}))
 
-    def _entered(self, states: Iterable[str]) -> Iterator[_Inside]:
+    def _item_beginnings(self, states: Iterable[str]) -> Iterator[_Inside]:
         """The beginnings of all items of the edges that leave the states."""
         for state in states:
             for index, edge in self._edges_of.get(state, ()):

@@ -103,9 +103,9 @@ class LazyDfa:
     def _subsets(self) -> Subsets:
         flat, size = self.nfa.flat, len(self.nfa)
         words = (size + 63) // 64
-        edges, first = _kept(flat.edges, flat.first, self._alive[flat.edges[:, 2]])
+        edges, first = _keep_edges(flat.edges, flat.first, self._alive[flat.edges[:, 2]])
         edges[:, :2] = self.classes[edges[:, :2]]
-        epsilons, first_epsilon = _kept(
+        epsilons, first_epsilon = _keep_edges(
             flat.epsilons, flat.first_epsilon, self._alive[flat.epsilons]
         )
         closures = (
@@ -226,7 +226,7 @@ def _targets(targets: Ints, first: Ints) -> Callable[[State], list[State]]:
     return lambda state: targets[first[state] : first[state + 1]].tolist()
 
 
-def _kept(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
+def _keep_edges(edges: Ints, first: Ints, keep: Flags) -> tuple[Ints, Ints]:
     """The edges marked in ``keep``, and the index of the first one of each state."""
     before = np.zeros(len(edges) + 1, np.int32)
     np.cumsum(keep, out=before[1:])

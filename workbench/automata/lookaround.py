@@ -232,7 +232,7 @@ class Looks:
         self._clock = limits.clock()
         self._assertions: list[_Assertion] = []
         self._numbers: dict[tuple[bool, Shape], int] = {}
-        guarded = [self._guarded(regex) for regex in regexes]
+        guarded = [self._with_guards(regex) for regex in regexes]
         #: The assertions of each regex, the innermost first.
         self.inside = [self._inside(regex) for regex in guarded]
         nfas = [self._nfa(regex) for regex in guarded]
@@ -249,12 +249,12 @@ class Looks:
 
     # -- regexes to NFAs with guards ---------------------------------------------------------------
 
-    def _guarded(self, regex: Regex) -> Regex:
+    def _with_guards(self, regex: Regex) -> Regex:
         """The regex with a reserved symbol for each assertion."""
         if isinstance(regex, Combined):
             return self._operation(regex)
         if not isinstance(regex, Look):
-            return regex.rebuild(self._guarded)
+            return regex.rebuild(self._with_guards)
         if regex.kind in (LookKind.BOUNDARY, LookKind.INSIDE):
             before, after = ((self._guard(side, regex.part, negated=False),
                               self._guard(side, regex.part, negated=True))
@@ -267,7 +267,7 @@ class Looks:
 
     def _operation(self, regex: Combined) -> Regex:
         """The automaton of an operation, over symbols and assertions."""
-        parts = [*map(self._guarded, regex.parts)]
+        parts = [*map(self._with_guards, regex.parts)]
         first, *others = (smaller(self._nfa(part), self.symbols) for part in parts)
         if regex.operation is Operation.BOTH:
             nfa = both(first, others[0], self.symbols, self._limits)
@@ -283,17 +283,17 @@ class Looks:
         key = is_behind, shape(part)
         number = self._numbers.get(key)
         if number is None:
-            inner = self._guarded(part)
+            inner = self._with_guards(part)
             anything = Repeat(Bytes(((0, self.symbols - 1),), NO_SPAN), 0, None, NO_SPAN)
             whole = (anything, inner) if is_behind else (inner, anything)
-            tested, inside = self._tested(inner), self._inside(inner)
+            tested, inside = self._assertions_of(inner), self._inside(inner)
             number = self._numbers[key] = len(self._assertions)
             nfa = smaller(self._nfa(Concat(whole, NO_SPAN)), self.symbols)
             self._assertions.append(_Assertion(is_behind, nfa, tested, inside))
         symbol = self.symbols + 2 * number + negated
         return Bytes(((symbol, symbol),), NO_SPAN)
 
-    def _tested(self, guarded: Regex) -> tuple[int, ...]:
+    def _assertions_of(self, guarded: Regex) -> tuple[int, ...]:
         symbols = {
             node.ranges[0][0] - self.symbols
             for node in walk(guarded)
@@ -306,7 +306,7 @@ class Looks:
         return tuple(sorted({symbol // 2 for symbol in symbols}))
 
     def _inside(self, guarded: Regex) -> tuple[int, ...]:
-        tested = self._tested(guarded)
+        tested = self._assertions_of(guarded)
         return tuple(sorted({*tested, *(i for n in tested for i in self._assertions[n].inside)}))
 
     def _nfa(self, guarded: Regex) -> Nfa:
@@ -329,9 +329,13 @@ class Looks:
             [(*divmod(low - self.symbols, 2), to) for low, _, to in row if low >= self.symbols]
             for row in nfa.edges
         ]
-        return Body(nfa.initial, nfa.finals, nfa.epsilons, edges, guards, self._needed(nfa, guards))
+        return Body(
+            nfa.initial, nfa.finals, nfa.epsilons, edges, guards, self._required_guards(nfa, guards)
+        )
 
-    def _needed(self, nfa: Nfa, guards: list[list[tuple[int, int, int]]]) -> list[frozenset[int]]:
+    def _required_guards(
+        self, nfa: Nfa, guards: list[list[tuple[int, int, int]]]
+    ) -> list[frozenset[int]]:
         needed: list[set[int]] = [set() for _ in guards]
         if not any(guards):
             return [frozenset()] * len(guards)
@@ -418,7 +422,7 @@ class Looks:
             if not body.guards[node] and not body.edges[node]:
                 continue
             for truth, closed, guessed in self._gap(behind):
-                both = self._joined(obligations, guessed)
+                both = self._join(obligations, guessed)
                 if both is None:
                     continue
                 for look, negated, target in body.guards[node]:
@@ -450,7 +454,7 @@ class Looks:
             starts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(self._cuts)]
             runs: list[Run] = []
             for column, end in pairwise(starts):
-                after = self._kept(
+                after = self._without_trivial(
                     (m, no, int(self._machines[m].rows[s][column])) for m, no, s in obligations
                 )
                 if after is None:
@@ -482,9 +486,9 @@ class Looks:
             truth = dict(zip(guessed, values, strict=True))
             obligations: Obligations | None = frozenset()
             for look, value in truth.items():
-                new = self._obliged(look, not value, behind)
+                new = self._obligation_of(look, not value, behind)
                 obligations = (
-                    None if obligations is None or new is None else self._joined(obligations, new)
+                    None if obligations is None or new is None else self._join(obligations, new)
                 )
             if obligations is None:
                 continue
@@ -536,16 +540,16 @@ class Looks:
         """The obligations after an assertion was tested; None if it is false."""
         if self._assertions[look].is_behind:
             return obligations if truth[look] != negated else None
-        new = self._obliged(look, bool(negated), behind)
-        return None if new is None else self._joined(obligations, new)
+        new = self._obligation_of(look, bool(negated), behind)
+        return None if new is None else self._join(obligations, new)
 
-    def _obliged(self, look: int, negated: bool, behind: Behind) -> Obligations | None:
+    def _obligation_of(self, look: int, negated: bool, behind: Behind) -> Obligations | None:
         """The obligation of a lookahead at a position; None if no text meets it."""
         inside = self._assertions[look].inside
         machine = self._machine(look, tuple(entry for entry in behind if entry[0] in inside))
-        return self._kept(((machine, negated, 0),))
+        return self._without_trivial(((machine, negated, 0),))
 
-    def _kept(self, obligations: Iterable[Obligation]) -> Obligations | None:
+    def _without_trivial(self, obligations: Iterable[Obligation]) -> Obligations | None:
         """The obligations that some texts meet and others do not; None if no text meets one."""
         remaining = set()
         for machine, negated, state in obligations:
@@ -558,8 +562,12 @@ class Looks:
             remaining.add((machine, negated, state))
         return frozenset(remaining)
 
-    def _joined(self, obligations: Obligations, new: Obligations) -> Obligations | None:
-        return obligations | new if not new or not obligations else self._kept(obligations | new)
+    def _join(self, obligations: Obligations, new: Obligations) -> Obligations | None:
+        return (
+            obligations | new
+            if not new or not obligations
+            else self._without_trivial(obligations | new)
+        )
 
     def _machine(self, look: int, behind: Behind) -> int:
         """The number of the machine of a lookahead after a left context."""

@@ -388,7 +388,7 @@ def minimize_in_rounds(dfa: Dfa, clock: Clock) -> Dfa:
     """
     blocks = np.unique(_equivalent_states(dfa, clock), return_inverse=True)[1]
     first_of_block = np.unique(blocks, return_index=True)[1]
-    quotient = _mapped(dfa.table[first_of_block], blocks)
+    quotient = _renumber(dfa.table[first_of_block], blocks)
     return normalized(dfa.classes, quotient, dfa.finals[first_of_block], int(blocks[dfa.initial]))
 
 
@@ -409,7 +409,7 @@ def normalized(
     numbers = np.full(len(table), DEAD, np.int64)
     numbers[order] = np.arange(len(order))
     # columns that differed only in states that are not accessible are merged now
-    classes, table = _merged_columns(classes, _mapped(table[order], numbers))
+    classes, table = _merged_columns(classes, _renumber(table[order], numbers))
     return Dfa(classes, table, finals[order])
 
 
@@ -419,11 +419,11 @@ def _equivalent_states(dfa: Dfa, clock: Clock) -> _Ints:
     blocks = distances_to_end(dfa, before)
     for seed in itertools.count(1):
         clock.check()
-        refined = _refined(dfa, blocks, seed)
+        refined = _refine_round(dfa, blocks, seed)
         changed = np.flatnonzero(refined != blocks)
         blocks = refined
         if len(changed) * 8 < len(dfa):
-            blocks = _propagated(dfa, before, blocks, changed.tolist(), clock)
+            blocks = _propagate(dfa, before, blocks, changed.tolist(), clock)
             if _is_stable(dfa, blocks):
                 return blocks
     raise AssertionError("the partition cannot be refined for ever")
@@ -440,7 +440,7 @@ def _random_marks(count: int, seed: int) -> npt.NDArray[np.uint64]:
     return bits ^ (bits >> np.uint64(31))
 
 
-def _refined(dfa: Dfa, blocks: _Ints, seed: int) -> _Ints:
+def _refine_round(dfa: Dfa, blocks: _Ints, seed: int) -> _Ints:
     """One round over all states: splits each block by the blocks its states lead to.
 
     The largest part of a block keeps its number.
@@ -464,7 +464,7 @@ def _refined(dfa: Dfa, blocks: _Ints, seed: int) -> _Ints:
     return numbers[piece_of.reshape(-1)]
 
 
-def _propagated(
+def _propagate(
     dfa: Dfa, before: list[list[State]], blocks: _Ints, changed: list[State], clock: Clock
 ) -> _Ints:
     """Split until nothing changes, examining only the predecessors of changed states.
@@ -505,14 +505,14 @@ def _is_stable(dfa: Dfa, blocks: _Ints) -> bool:
     different states with equal sums, so the result is exact.
     """
     first, inverse = np.unique(blocks, return_index=True, return_inverse=True)[1:]
-    mapped = _mapped(dfa.table, blocks)
+    mapped = _renumber(dfa.table, blocks)
     return bool(
         (mapped == mapped[first][inverse]).all()
         and (dfa.finals == dfa.finals[first][inverse]).all()
     )
 
 
-def _mapped(table: npt.NDArray[np.int32], numbers: _Ints) -> npt.NDArray[np.int32]:
+def _renumber(table: npt.NDArray[np.int32], numbers: _Ints) -> npt.NDArray[np.int32]:
     """A table whose entries are renumbered; ``DEAD`` is kept."""
     return np.append(numbers, DEAD)[table].astype(np.int32)
 

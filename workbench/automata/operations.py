@@ -172,10 +172,10 @@ def excluding(strings: Sequence[bytes], limit: int | None = None, limits: Limits
     program.anything()
     program.any_of(strings)
     avoiding = _avoiding(program_nfa(*program.arrays()), limits)
-    return avoiding if limit is None else _shortened(avoiding, limit, limits)
+    return avoiding if limit is None else _up_to_length(avoiding, limit, limits)
 
 
-def _shortened(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
+def _up_to_length(dfa: Dfa, limit: int, limits: Limits) -> Dfa:
     """The texts of a machine that have at most ``limit`` bytes."""
     rows = table_rows(dfa.table)
 

@@ -220,7 +220,7 @@ def _run_tasks(work: Work, most: int) -> bool:
         end, last = int64(work.tasks[task, 2]), int64(work.tasks[task, 3])
         what = work.code[instruction, 0]
         first, second = int64(work.code[instruction, 1]), int64(work.code[instruction, 2])
-        needed = _needed(work, instruction)
+        needed = _most_entries(work, instruction)
         for count in counts:
             if count + needed > room:
                 return False
@@ -245,7 +245,7 @@ def _run_tasks(work: Work, most: int) -> bool:
 
 
 @inner
-def _needed(work: Work, instruction: int) -> int:
+def _most_entries(work: Work, instruction: int) -> int:
     """The most entries an instruction adds to any of the counts."""
     what, first, second = (
         work.code[instruction, 0],

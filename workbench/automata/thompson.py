@@ -58,7 +58,7 @@ def extension_nfa(
     builder.new_state()
     match node.kind:
         case Kind.SUBSTRING_OF:
-            letters, numbers = _numbered(node.parts)
+            letters, numbers = _number_sets(node.parts)
             edges, size = suffix_automaton(numbers)
             limits.check("states", size, "shorten the text")
             _write(builder, letters, edges, size, ends=np.arange(size, dtype=np.int32))
@@ -79,7 +79,7 @@ def _sets(letters: Sequence[Regex]) -> list[Ranges]:
     return [letter.ranges for letter in letters if isinstance(letter, Characters)]
 
 
-def _numbered(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
+def _number_sets(letters: Sequence[Regex]) -> tuple[list[Ranges], Ints]:
     """The distinct sets, and for each letter the number of its set."""
     numbers: dict[Ranges, int] = {}
     set_numbers = [numbers.setdefault(ranges, len(numbers)) for ranges in _sets(letters)]

@@ -72,7 +72,7 @@ def concat(*parts: Regex, rows: bool = True) -> Regex:
         if part == NOTHING:
             return NOTHING
         for piece in part.parts if isinstance(part, Concat) else (part,):
-            if rows and flat and (both := _joined(flat[-1], piece)) is not None:
+            if rows and flat and (both := _join(flat[-1], piece)) is not None:
                 flat[-1] = both
             else:
                 flat.append(piece)
@@ -105,10 +105,10 @@ def either(*options: Regex) -> Regex:
 
 def factored(*options: Regex) -> Regex:
     """As ``either``, with common first and last parts of the options written once."""
-    return either(*_grouped(_grouped(list(options), _first, concat), _last, _before))
+    return either(*_group(_group(list(options), _first, concat), _last, _before))
 
 
-def _grouped(
+def _group(
     options: list[Regex],
     cut: Callable[[Regex], tuple[Regex, Regex]],
     join: Callable[[Regex, Regex], Regex],
@@ -160,9 +160,9 @@ def repeat(part: Regex, low: int, high: int | None) -> Regex:
     return Repeat(part, low, high, NO_SPAN)
 
 
-def _joined(left: Regex, right: Regex) -> Regex | None:
+def _join(left: Regex, right: Regex) -> Regex | None:
     """Two neighbours as a count of one part; None if they differ or that is not shorter."""
-    (part, low, high), (other, least, most) = _counted(left), _counted(right)
+    (part, low, high), (other, least, most) = _as_count(left), _as_count(right)
     if part != other:
         return None
     if not isinstance(left, Repeat) and not isinstance(right, Repeat) and _is_letter(part):
@@ -170,7 +170,7 @@ def _joined(left: Regex, right: Regex) -> Regex | None:
     return repeat(part, low + least, None if high is None or most is None else high + most)
 
 
-def _counted(regex: Regex) -> tuple[Regex, int, int | None]:
+def _as_count(regex: Regex) -> tuple[Regex, int, int | None]:
     return (regex.part, regex.low, regex.high) if isinstance(regex, Repeat) else (regex, 1, 1)
 
 
@@ -193,7 +193,7 @@ def _rows_counted(parts: list[Regex]) -> list[Regex]:
         if index % _CHECKED_EVERY == _CHECKED_EVERY - 1:
             check_time_budget()
         for row in _candidate_rows(parts, index):
-            whole, end = _combined(parts, index, row)
+            whole, end = _combine_copies(parts, index, row)
             if whole is not None:
                 parts = [*parts[:index], whole, *parts[end:]]
                 break
@@ -211,7 +211,9 @@ def _candidate_rows(parts: list[Regex], index: int) -> Iterator[tuple[Regex, ...
             yield tuple(parts[index : index + width])
 
 
-def _combined(parts: list[Regex], begin: int, row: tuple[Regex, ...]) -> tuple[Regex | None, int]:
+def _combine_copies(
+    parts: list[Regex], begin: int, row: tuple[Regex, ...]
+) -> tuple[Regex | None, int]:
     """The adjacent copies of a row as one count (None if it is not worth it), and their end."""
     width = len(row)
     whole = Concat(row, NO_SPAN) if width > 1 else row[0]

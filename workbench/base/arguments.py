@@ -94,7 +94,7 @@ class _Expected:
     def check(self, value: Any, name: str) -> None:  # noqa: ANN401  # whatever was given
         """Raise an error that names the parameter."""
         if not self.is_type(value):
-            message = f"expected {self.words} as {name!r}, not {_shown(value)}"
+            message = f"expected {self.words} as {name!r}, not {_display_value(value)}"
             raise ArgumentTypeError(message)
         if not self.is_value(value):
             message = f"expected {self.words} as {name!r}, not {shorten(repr(value), _SHOWN)}"
@@ -139,9 +139,9 @@ def _parameters(annotated: Any) -> dict[str, _Expected]:  # noqa: ANN401  # a fu
     for name, hint in hints.items():
         if get_origin(hint) is Unpack:
             options = get_type_hints(get_args(hint)[0], include_extras=True)
-            expected |= {option: _expected(each) for option, each in options.items()}
+            expected |= {option: _expectation(each) for option, each in options.items()}
         elif name != "return":
-            expected[name] = _expected(hint)
+            expected[name] = _expectation(hint)
     return expected
 
 
@@ -186,13 +186,13 @@ class _AnyOf:
 # -- annotations -----------------------------------------------------------------------------------
 
 
-def _expected(hint: Any) -> _Expected:  # noqa: ANN401  # any annotation
+def _expectation(hint: Any) -> _Expected:  # noqa: ANN401  # any annotation
     """What an annotation expects."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return _bounded(_expected(arguments[0]), arguments[1:])
+        return _bounded(_expectation(arguments[0]), arguments[1:])
     if origin in (Union, types.UnionType):
-        return _either([_expected(each) for each in arguments])
+        return _either([_expectation(each) for each in arguments])
     if origin is Literal:
         words = f"one of {', '.join(map(repr, arguments))}"
         classes = tuple({type(each) for each in arguments})
@@ -227,11 +227,11 @@ def _either(options: list[_Expected]) -> _Expected:
 def _container(origin: Any, arguments: tuple[Any, ...]) -> _Expected:  # noqa: ANN401  # any generic
     """What a generic annotation expects; see ``elements`` for what is checked of it."""
     if origin not in _CONTAINERS:
-        return _expected(origin)
+        return _expectation(origin)
     words, is_container = _CONTAINERS[origin]
     if origin not in (abc.Sequence, abc.Iterable, list, tuple):
         return _Expected(words, is_container)
-    element = _expected(arguments[0])
+    element = _expectation(arguments[0])
     if origin is tuple and arguments[1:] != (...,):
         return _Expected(words, is_container)
     plural = f"{words} of {_plural(element.words)}" if element is not _ANYTHING else words
@@ -321,7 +321,7 @@ def _plural(words: str) -> str:
     return f"{noun}s"
 
 
-def _shown(value: object) -> str:
+def _display_value(value: object) -> str:
     """A value of a wrong type: its class, and what it is if that is short."""
     if isinstance(value, type):
         return f"the class {value.__name__}"

@@ -105,9 +105,9 @@ class Kernel:
     def choose_form(self) -> None:
         """From now on, calls run the present form."""
         with _lock:
-            self._call = self.compiled if _state.form == "compiled" else self._interpreted
+            self._call = self.compiled if _state.form == "compiled" else self._interpret
 
-    def _interpreted(self, *arguments: object) -> object:
+    def _interpret(self, *arguments: object) -> object:
         # numpy's numbers are narrower than those of compiled code: no result may depend on that
         with np.errstate(over="raise"):
             return _plain(self.interpreted(*arguments))
@@ -115,7 +115,7 @@ class Kernel:
     @cached_property
     def interpreted(self) -> Callable[..., Any]:
         """The function as ordinary Python."""
-        function = _copied(self.py_func, "interpreted")
+        function = _copy(self.py_func, "interpreted")
         return np.errstate(over="ignore")(function) if self.wraps else function
 
     @cached_property
@@ -125,14 +125,14 @@ class Kernel:
 
         _leave_out_compilations()
         options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True, **self._options}
-        dispatcher: Any = numba.njit(**options)(_copied(self.py_func, "compiled"))
+        dispatcher: Any = numba.njit(**options)(_copy(self.py_func, "compiled"))
         dispatcher._cache = _code_cache()(self)
         return cast("Callable[..., Any]", dispatcher)
 
     @cached_property
     def sources(self) -> str:
         """A digest of what the code depends on besides types: of all kernels it calls too."""
-        parts = sorted(kernel._parts for kernel in _reached(self, {}))
+        parts = sorted(kernel._parts for kernel in _collect_kernels(self, {}))
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
     @cached_property
@@ -424,7 +424,7 @@ def _compile_in_another_process() -> None:
             start_new_session=True,  # it continues if this process ends
         )
         try:
-            status = _watched(process, code_folder())
+            status = _watch(process, code_folder())
         except subprocess.SubprocessError:
             _kill(process)
             raise
@@ -435,7 +435,7 @@ def _compile_in_another_process() -> None:
             raise subprocess.SubprocessError(message)
 
 
-def _watched(process: subprocess.Popen[bytes], folder: Path) -> int:
+def _watch(process: subprocess.Popen[bytes], folder: Path) -> int:
     """The exit status of a process that compiles into a folder, once it ends.
 
     Raises: SubprocessError if it takes too long, or writes nothing for long: it hangs, is stopped,
@@ -465,7 +465,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _copied(function: FunctionType, form: Form) -> FunctionType:
+def _copy(function: FunctionType, form: Form) -> FunctionType:
     """The function with other kernels in the same form as its global names."""
     scope = _scope(function.__globals__, form)
     copied = FunctionType(
@@ -513,12 +513,12 @@ def _numbers_of(kind: type[IntEnum]) -> tuple[int, ...]:
     return cast("tuple[int, ...]", numbers(*map(int, kind)))
 
 
-def _reached(kernel: Kernel, kernels: dict[Kernel, None]) -> dict[Kernel, None]:
+def _collect_kernels(kernel: Kernel, kernels: dict[Kernel, None]) -> dict[Kernel, None]:
     """A kernel and all kernels it calls, added to ``kernels``."""
     kernels[kernel] = None
     for _, called in _global_names(kernel.py_func):
         if isinstance(called, Kernel) and called not in kernels:
-            _reached(called, kernels)
+            _collect_kernels(called, kernels)
     return kernels
 
 
@@ -540,11 +540,11 @@ def _constant(name: str, value: object) -> object:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, tuple):
-        return _qualified(type(value)), [_constant(name, item) for item in value]
+        return _qualified_name(type(value)), [_constant(name, item) for item in value]
     if _is_enum(value):
-        return _qualified(value), [(member.name, int(member)) for member in value]
+        return _qualified_name(value), [(member.name, int(member)) for member in value]
     if isinstance(value, type):
-        return _qualified(value), getattr(value, "_field_defaults", None)
+        return _qualified_name(value), getattr(value, "_field_defaults", None)
     if value is np or value is math or value is int64:
         return None  # their versions are part of ``installation``
     if isinstance(value, bool | int | float | complex | str | bytes | np.generic | None):
@@ -552,7 +552,7 @@ def _constant(name: str, value: object) -> object:
     raise TypeError(f"a kernel refers to {name!r}, which is a {type(value).__name__}")
 
 
-def _qualified(kind: type) -> tuple[object, ...]:
+def _qualified_name(kind: type) -> tuple[object, ...]:
     """A class by name, with the names of its fields if it is a named tuple."""
     return kind.__module__, kind.__qualname__, getattr(kind, "_fields", None)
 
@@ -561,7 +561,7 @@ def _named_tuples(types: Iterable[Any]) -> Iterator[tuple[object, ...]]:
     """The classes of named tuples in types of numba, whose names do not have those of fields."""
     for numba_type in types:
         if hasattr(numba_type, "instance_class"):
-            yield _qualified(numba_type.instance_class)
+            yield _qualified_name(numba_type.instance_class)
         yield from _named_tuples(getattr(numba_type, "types", ()))
 
 

@@ -31,7 +31,7 @@ def printable(text: str) -> str:
     """Text with only those characters escaped that a picture cannot hold; spaces are kept."""
     if text.isprintable():  # tests the same categories for all characters
         return text
-    return "".join(c if c in " \n" else _escaped(c) for c in text)
+    return "".join(c if c in " \n" else _escape(c) for c in text)
 
 
 def shorten(text: str, width: int) -> str:
@@ -64,7 +64,7 @@ def count_of(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 
-def _escaped(character: str) -> str:
+def _escape(character: str) -> str:
     if unicodedata.category(character) not in _SHAPELESS:
         return character
     point = ord(character)

@@ -340,7 +340,7 @@ def compile(
             if chosen.make is not _unconstrained:
                 text = _generable(text, tokens)
             machine = machine_of(chosen.make(text, tokens, limits, **options))
-        return machine if monitor is None else _monitored(machine, grammar, monitor, limits)
+        return machine if monitor is None else _add_monitor(machine, grammar, monitor, limits)
 
     reader = grammar.reader
     if chosen.make is not _unconstrained and not isinstance(reader, Network) and reader.is_empty:
@@ -368,7 +368,7 @@ def compile(
     return make(grammar, vocabulary)
 
 
-def _monitored(
+def _add_monitor(
     constraint: TokenMachine, grammar: Grammar, monitor: Monitor | str, limits: Limits
 ) -> TokenMachine:
     from workbench.constraint.monitored import Monitored  # lazy: rarely used

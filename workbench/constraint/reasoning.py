@@ -159,10 +159,10 @@ class Reasoning(TokenMachine):
             if (thought := self.free.step(thought, byte)) == DEAD:
                 return None
             if self._closing is None and self.free.is_final(thought):
-                return self._answered(token[index + 1 :])
+                return self._begin_answer(token[index + 1 :])
         return ReasoningState(0, thought, self.answer.initial)
 
-    def _answered(self, rest: bytes) -> ReasoningState | None:
+    def _begin_answer(self, rest: bytes) -> ReasoningState | None:
         """The state after the closing marker and the first bytes of the answer."""
         there = self.answer.initial
         if rest:

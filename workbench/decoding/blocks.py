@@ -274,7 +274,7 @@ class MixtureModel:
         size, begun = len(self.vocabulary), len(context)
         shares = np.full((len(block), size), self.noise)
         for text, weight in self.texts.items():
-            padded = self._padded(text, begun + len(block))
+            padded = self._pad(text, begun + len(block))
             window = padded[begun : begun + len(block)]
             if len(window) < len(block):  # without an end token nothing follows a text
                 continue
@@ -286,7 +286,7 @@ class MixtureModel:
             logits: npt.NDArray[np.float64] = np.log(shares / np.where(totals > 0, totals, 1.0))
         return logits
 
-    def _padded(self, text: tuple[TokenId, ...], length: int) -> tuple[TokenId, ...]:
+    def _pad(self, text: tuple[TokenId, ...], length: int) -> tuple[TokenId, ...]:
         end = self.vocabulary.end
         missing = length - len(text)
         return text if end is None or missing <= 0 else (*text, *[end] * missing)

@@ -207,7 +207,7 @@ class Checkpoint:
 
         Raises: ModelError with a hint, before large files are read.
         """
-        checkpoint = _found(name, revision)
+        checkpoint = _locate(name, revision)
         if revision is not None and checkpoint.hub_id is None:
             raise ModelError(f"{name!r} has no revisions", "only a hub id has them")
         if checkpoint.gguf is not None:
@@ -227,17 +227,17 @@ class Checkpoint:
         """
         with _loading:
             if self.gguf is not None:
-                directory = _converted(self.gguf, progress)
+                directory = _convert(self.gguf, progress)
                 return Checkpoint(self.name, directory).load(device, dtype, progress)
             progress("loading", None)
             with self._errors_explained():
-                stored = self._stored()
+                stored = self._stored_size()
             if stored is not None:
                 self._check_fits(stored, device, dtype)
             options: dict[str, Any] = {"use_safetensors": True, "dtype": dtype}
             with _bars_reported(progress):
                 model = self.from_pretrained("AutoModelForCausalLM", **options)
-            return _placed(model, device, dtype)
+            return _place_on_device(model, device, dtype)
 
     def tokenizer(self) -> Any:  # noqa: ANN401  # a tokenizer of transformers
         """The tokenizer with its chat template.
@@ -287,15 +287,15 @@ class Checkpoint:
         try:
             yield
         except Exception as error:
-            raise self._explained(error) from error
+            raise self._explain(error) from error
 
-    def _stored(self) -> _Stored | None:
+    def _stored_size(self) -> _Stored | None:
         """The size of the weights, from the headers of their files; None if unknown."""
         if self.directory is not None:
             index, single = self.directory / _INDEX, self.directory / _WEIGHTS
             file = index if index.is_file() else single if single.is_file() else None
         else:
-            file = self._downloaded()
+            file = self._download()
         if file is None:
             return None
         if file.name != _INDEX:
@@ -307,7 +307,7 @@ class Checkpoint:
         size = int(listed.get("metadata", {}).get("total_size", 0))
         return _Stored(size // 2, size) if size else None  # large models are stored in 16 bits
 
-    def _downloaded(self) -> Path | None:
+    def _download(self) -> Path | None:
         """The weights of a hub id, or their index if they are in several files; downloaded once."""
         from huggingface_hub import hf_hub_download
 
@@ -341,7 +341,7 @@ class Checkpoint:
         for memory in dict.fromkeys(("cpu", device)):  # weights are read through the main memory
             _check_memory(self.name, needed, dtype, memory, smaller)
 
-    def _explained(self, error: Exception) -> ModelError:
+    def _explain(self, error: Exception) -> ModelError:
         name = self.name
         message = (str(error).strip().splitlines() or [type(error).__name__])[0]
         if "trust_remote_code" in str(error):
@@ -367,7 +367,7 @@ class Checkpoint:
         )
 
 
-def _found(name: str, revision: str | None) -> Checkpoint:
+def _locate(name: str, revision: str | None) -> Checkpoint:
     if name == "builtin":
         return Checkpoint(name, BUILTIN_MODEL)
     if (file := gguf_of(name)) is not None:
@@ -429,7 +429,7 @@ def _stored_in(files: Iterable[Path]) -> _Stored:
     return _Stored(parameters, size)
 
 
-def _placed(model: torch.nn.Module, device: str, dtype: str) -> torch.nn.Module:
+def _place_on_device(model: torch.nn.Module, device: str, dtype: str) -> torch.nn.Module:
     """The model on its device, in a suitable number format."""
     size = sum(p.numel() for p in model.parameters())
     try:
@@ -489,7 +489,7 @@ def _bars_reported(progress: Progress) -> Iterator[None]:
 # -- GGUF ------------------------------------------------------------------------------------------
 
 
-def _converted(file: Path, progress: Progress) -> Path:
+def _convert(file: Path, progress: Progress) -> Path:
     """The directory of a GGUF file's model as transformers stores it; converted once.
 
     Raises: ModelError if it cannot be converted, or does not fit into memory or on the disk.

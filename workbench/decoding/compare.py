@@ -103,7 +103,7 @@ def compare(
                 run = Run(contender, prompt, seed)
                 compiled = ready.get(contender.name)
                 if compiled is None:
-                    compiled = _prepared(contender, model, grammar, limits, teach)
+                    compiled = _prepare(contender, model, grammar, limits, teach)
                     ready[contender.name] = compiled
                     if stop is not None and stop():
                         return
@@ -116,7 +116,7 @@ def compare(
                 )
 
 
-def _prepared(
+def _prepare(
     contender: Contender,
     model: LanguageModel,
     grammar: Grammar,
@@ -216,7 +216,7 @@ def _valid_words(methods: Sequence[Summary]) -> str:
         if not best.valid:
             return "No method wrote valid text." if len(methods) > 1 else "It wrote no valid text."
         return f"No method wrote valid text {each}; {best.contender.name} did in {_runs(best)}."
-    names = _listed([f"{summary.contender.name} ({_runs(summary)})" for summary in bad])
+    names = _list_text([f"{summary.contender.name} ({_runs(summary)})" for summary in bad])
     good = len(methods) - len(bad)
     return f"{good} of {len(methods)} methods wrote valid text {each}; {names} did not."
 
@@ -229,7 +229,7 @@ def _alike_words(ended: Sequence[RunEnded], contenders: int) -> str:
         return "All wrote the same tokens."
     if len(largest) == 1:
         return "No two wrote the same tokens."
-    return f"{_listed(largest)} wrote the same tokens."
+    return f"{_list_text(largest)} wrote the same tokens."
 
 
 def alike(ended: Iterable[RunEnded]) -> list[list[str]]:
@@ -246,7 +246,7 @@ def alike(ended: Iterable[RunEnded]) -> list[list[str]]:
 
 def _failed_words(lost: Iterable[str]) -> str:
     names = list(lost)
-    return f"{_listed(names)} could not run." if names else ""
+    return f"{_list_text(names)} could not run." if names else ""
 
 
 def _passes_words(methods: Sequence[Summary]) -> str:
@@ -259,8 +259,8 @@ def _passes_words(methods: Sequence[Summary]) -> str:
     ]
     most = [o.contender.name for o, text in zip(by_passes, shown, strict=True) if text == shown[-1]]
     return (
-        f"Fewest passes of the model per token: {shown[0]} ({_listed(fewest)});"
-        f" most: {shown[-1]} ({_listed(most)})."
+        f"Fewest passes of the model per token: {shown[0]} ({_list_text(fewest)});"
+        f" most: {shown[-1]} ({_list_text(most)})."
     )
 
 
@@ -292,7 +292,7 @@ def _runs(summary: Summary) -> str:
     return f"{sum(m.valid for m in summary.measures)} of {summary.runs} runs"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_text(names: Sequence[str]) -> str:
     """Up to three names joined by "and", else the first and a count."""
     if len(names) > MAX_NAMES:
         return f"{names[0]} and {len(names) - 1} others"

@@ -185,7 +185,7 @@ def _distances(
     distances: list[float] = []
     passes, texts = 0, 0
     while len(distances) < len(checkpoints):
-        drawn, cost = _drawn(world, strategy, first_seed + texts)
+        drawn, cost = _draw(world, strategy, first_seed + texts)
         passes += max(cost, 1)
         while len(distances) < len(checkpoints) and passes > checkpoints[len(distances)]:
             distances.append(_distance(weights, target))
@@ -195,7 +195,7 @@ def _distances(
     return distances, texts - 1
 
 
-def _drawn(world: TreeWorld, strategy: Strategy, seed: int) -> tuple[dict[bytes, float], int]:
+def _draw(world: TreeWorld, strategy: Strategy, seed: int) -> tuple[dict[bytes, float], int]:
     """The weights of the texts of one draw, and its forward passes."""
     sampling = Sampling(1.0, seed=seed)
     if isinstance(strategy, Particles):

@@ -255,15 +255,15 @@ def generate_batch(
         answered = [(run, result) for (run, _), result in zip(running, results, strict=True)]
         running = []
         for run, result in answered:
-            running += yield from _proceeded(run, result)
+            running += yield from _run_to_pass(run, result)
         while waiting is not None and len(running) < min(at_once, _most_rows(running, waiting)):
             if any(waiting is run for run, _ in running):
                 raise WorkbenchError("expected each generation of a batch once")
-            running += yield from _proceeded(waiting, None)
+            running += yield from _run_to_pass(waiting, None)
             waiting = next(source, None)
 
 
-def _proceeded(
+def _run_to_pass(
     run: Generation, answer: TimedLogits | ModelError | None
 ) -> Generator[tuple[Generation, Step | WorkbenchError], None, list[_Running]]:
     """Yield the steps of a run up to its next forward pass; returns the run unless it ended."""

@@ -98,7 +98,7 @@ def grid_tasks(
         try:
             if isinstance(row, BadRow):
                 raise WorkbenchError(row.reason)
-            shared = _shared(mapped(row.values, columns), settings)
+            shared = _shared_arguments(mapped(row.values, columns), settings)
         except WorkbenchError as error:
             key = f"row {row.number}"
             bad.append(Outcome(key=key, status="failed", error=error.message, hint=error.hint))
@@ -137,7 +137,7 @@ def _row_tasks(
             )
 
 
-def _shared(values: Mapping[str, Any], settings: GridSettings) -> Record:
+def _shared_arguments(values: Mapping[str, Any], settings: GridSettings) -> Record:
     """The arguments that all tasks of a row share. Raises: WorkbenchError for a bad row."""
     prompt = values.get("prompt")
     if not isinstance(prompt, str):
@@ -272,7 +272,7 @@ def _taught(
     loaded: Loaded, arguments: Mapping[str, Any]
 ) -> tuple[Grammar, PreparedContender, Sampling]:
     """What a run needs: its grammar, its contender after warm-up runs, its sampling."""
-    grammar, prepared = _prepared(loaded, arguments)
+    grammar, prepared = _prepare(loaded, arguments)
     sampling = Sampling.of(arguments, arguments["seed"])
     # A strategy that remembers texts would make a result depend on the runs before it.
     fresh = replace(prepared, strategy=STRATEGIES[prepared.contender.strategy]())
@@ -287,7 +287,7 @@ def given(arguments: Mapping[str, Any]) -> Record:
     return {"prompt": arguments["prompt"], "grammar": about.pop("text"), **about}
 
 
-def _prepared(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, PreparedContender]:
+def _prepare(loaded: Loaded, arguments: Mapping[str, Any]) -> tuple[Grammar, PreparedContender]:
     """The grammar and the compiled contender, one of the last used or a new one."""
     of_grammar = json.dumps(arguments["grammar"])
     (contender,) = contenders_named(arguments["contender"])

@@ -254,7 +254,7 @@ class Engine:
 
     def current_possible_tokens(self) -> list[TokenId]:
         """The ids ``advance`` would take now, sorted; empty once finished."""
-        token_ids: list[TokenId] = np.flatnonzero(self._allowed()).tolist()
+        token_ids: list[TokenId] = np.flatnonzero(self._allowed_tokens()).tolist()
         return token_ids
 
     def update_logits_from_tokens(self, logits: Any) -> Advance:  # noqa: ANN401  # numpy or torch
@@ -265,7 +265,7 @@ class Engine:
         """
         _check_logits(logits, len(self.vocabulary))
         forbidden = np.ones(logits.shape[-1], np.bool_)
-        forbidden[: len(self.vocabulary)] = ~self._allowed()
+        forbidden[: len(self.vocabulary)] = ~self._allowed_tokens()
         _forbid(logits, forbidden)
         return Advance.EXHAUSTED if self._finished else Advance.CONTINUE
 
@@ -281,7 +281,7 @@ class Engine:
             self.update_logits_from_tokens(logits)
         return flag
 
-    def _allowed(self) -> npt.NDArray[np.bool_]:
+    def _allowed_tokens(self) -> npt.NDArray[np.bool_]:
         """The tokens that may come next (V,)."""
         if self._finished:
             return np.zeros(len(self.vocabulary), np.bool_)

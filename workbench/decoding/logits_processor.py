@@ -80,12 +80,12 @@ class LogitsProcessor:
                 f"expected scores for {size} tokens, the model has {scores.shape[-1]}",
                 "compile the grammar with the model's own vocabulary",
             )
-        taken = self._taken(input_ids)
+        taken = self._generated_tokens(input_ids)
         self._seen.update(map(hash, taken))
         self._states = {row: self._state(row) for row in taken}
         return self._ceilings.over(scores, [self._mask(self._states[row]) for row in taken])
 
-    def _taken(self, input_ids: torch.Tensor) -> list[_Taken]:
+    def _generated_tokens(self, input_ids: torch.Tensor) -> list[_Taken]:
         """The tokens of each row after the prompt; none at the beginning of a generation."""
         prompt = self._prompt
         if prompt is not None and len(prompt) == len(input_ids):
@@ -103,13 +103,13 @@ class LogitsProcessor:
             return self.constraint.initial
         previous = self._states.get(taken[:-1])
         if previous is not None:
-            return self._advanced(previous, taken[-1])
+            return self._advance(previous, taken[-1])
         state = self.constraint.initial
         for token_id in taken:  # the search jumped to another row, or back
-            state = self._advanced(state, token_id)
+            state = self._advance(state, token_id)
         return state
 
-    def _advanced(self, state: State, token_id: TokenId) -> State:
+    def _advance(self, state: State, token_id: TokenId) -> State:
         if state is _ENDED or token_id in self.constraint.vocabulary.ends:
             return _ENDED
         try:

@@ -276,11 +276,11 @@ class Particles:
         loop = decoding_loop(
             model, constraint, prompt, sampling, max_tokens=max_tokens, top=0, stop=stop
         )
-        return self._evolved(loop)
+        return self._evolve(loop)
 
     def steps(self, loop: DecodingLoop) -> Steps:
         """Implements ``Strategy``."""
-        population = self._evolved(loop)
+        population = self._evolve(loop)
         weights = population.weights
         if not weights.any():  # estimates of 0, or dead ends
             dead = [particle.loop.stop is StopReason.DEAD_END for particle in population.particles]
@@ -293,7 +293,7 @@ class Particles:
         if loop.stop is None and self.awrs is not None:
             yield from self.awrs.steps(loop)
 
-    def _evolved(self, loop: DecodingLoop) -> Population:
+    def _evolve(self, loop: DecodingLoop) -> Population:
         """Advance particles by one token at a time until all have ended."""
         check_drawn("SMC", loop.sampling)
         first = Particle(loop.copy())
@@ -313,7 +313,7 @@ class Particles:
                 rng = loop.sampling.rng(
                     max(len(particle.steps) for particle in particles), _RESAMPLING
                 )
-                particles = _resampled(particles, rng)
+                particles = _resample(particles, rng)
                 resampled += 1
         _drop_unfinished(particles)
         log_evidence += _log_mean([particle.log_weight for particle in particles])
@@ -390,7 +390,7 @@ def _log_kept(scored: TokenDistribution, temperature: float) -> float:
     return min(log_sum(scored.within / scale) - log_sum(scored.rows / scale), 0.0)
 
 
-def _resampled(particles: Sequence[Particle], rng: np.random.Generator) -> list[Particle]:
+def _resample(particles: Sequence[Particle], rng: np.random.Generator) -> list[Particle]:
     """As many particles, drawn in proportion to the weights; their weights are then equal.
 
     Systematic resampling: one random number for all, so a particle with n times the mean weight

@@ -107,7 +107,7 @@ def read_tokens(
     state, refused = constraint.initial, None
     free = Unconstrained(constraint.vocabulary).mask(0)
     steps: list[Step] = []
-    for index, (row, model_ms) in enumerate(_scored(session, context, whole)):
+    for index, (row, model_ms) in enumerate(_score(session, context, whole)):
         if refused is not None and whole[index] == end:
             break  # the model alone may end a text anywhere
         started = time.perf_counter()
@@ -166,7 +166,7 @@ def tokens_after(
     return context, ids
 
 
-def _scored(
+def _score(
     session: Session, context: Sequence[TokenId], token_ids: Sequence[TokenId]
 ) -> Iterator[tuple[Logits, float]]:
     """The logits before each token; the first of a pass has the milliseconds of the pass.

@@ -183,7 +183,7 @@ class Sampling:
         if times is None:
             return int(ids[self._first(logits[ids], None)])
         if filters:
-            ids = ids[self._filtered(logits[ids]) > -np.inf]
+            ids = ids[self._filter(logits[ids]) > -np.inf]
         return int(ids[self._first(logits[ids], times[ids])])
 
     def shares(self, scores: Scores) -> npt.NDArray[np.float64]:
@@ -195,11 +195,11 @@ class Sampling:
             weights = np.zeros(len(scores))
             weights[int(np.argmax(scores))] = 1.0
             return weights
-        weights = np.exp(self._filtered(scores))
+        weights = np.exp(self._filter(scores))
         weights /= weights.sum()
         return weights
 
-    def _filtered(self, scores: Scores) -> LogWeights:
+    def _filter(self, scores: Scores) -> LogWeights:
         """Log-weights of the allowed tokens after all stages, from their logits."""
         weights = Temperature(self.temperature).scaled(scores)
         for stage in self.filters:

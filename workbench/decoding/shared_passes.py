@@ -171,10 +171,10 @@ class PassQueue(Generic[_Request]):
         now = time.monotonic()
         with self._mutex:
             self._running = None
-            self._completed(chosen, now, now - started)
+            self._complete(chosen, now, now - started)
             self._wake_next()
 
-    def _completed(self, chosen: Sequence[_Request], now: float, seconds: float) -> None:
+    def _complete(self, chosen: Sequence[_Request], now: float, seconds: float) -> None:
         for request in chosen:
             request.call.left -= 1
         calls = {id(request.call): request.call for request in chosen if not request.call.left}

@@ -221,7 +221,7 @@ class DraftSpeculation:
         session, random = self.draft.session(), self.random(loop)
         while loop.can_continue(loop.masked(loop.state)[0]):
             proposals = yield from self._proposals(loop, session, random)
-            yield from self._decided(loop, proposals, random)
+            yield from self._decide(loop, proposals, random)
 
     def _proposals(
         self, loop: DecodingLoop, session: Session, random: RandomSource
@@ -234,7 +234,7 @@ class DraftSpeculation:
             masked = loop.masked(state)
             if not len(masked[0]):
                 break
-            probabilities = self._counted(loop, state, read, masked)
+            probabilities = self._count_probabilities(loop, state, read, masked)
             if probabilities is None:
                 try:
                     rows, _ = yield ForwardPass(session, [*read], 1)
@@ -252,7 +252,7 @@ class DraftSpeculation:
         self.acceptance.proposed += len(proposals)
         return proposals
 
-    def _counted(
+    def _count_probabilities(
         self, loop: DecodingLoop, state: State, read: Sequence[TokenId], masked: TimedMask
     ) -> Probabilities | None:
         """Probability 1 for the token that the counts propose; None if they propose none."""
@@ -263,7 +263,7 @@ class DraftSpeculation:
             return None
         return np.asarray(masked[0].ids == proposal[0], np.float64)
 
-    def _decided(
+    def _decide(
         self, loop: DecodingLoop, proposals: Sequence[_Proposal], random: RandomSource
     ) -> Steps:
         """The accepted proposals, then one token of the target."""
@@ -276,7 +276,7 @@ class DraftSpeculation:
                 return
             scored = loop.distribution(masked, row, 0.0 if number else model_ms)
             probabilities = scored.shares(loop.sampling, loop.context)
-            accepted = proposal is not None and self._accepted(proposal, probabilities, random)
+            accepted = proposal is not None and self._accepts(proposal, probabilities, random)
             if proposal is not None and accepted:
                 position = proposal.position
             else:
@@ -290,7 +290,7 @@ class DraftSpeculation:
             if not accepted or loop.stop is not None:
                 return
 
-    def _accepted(
+    def _accepts(
         self, proposal: _Proposal, probabilities: Probabilities, random: RandomSource
     ) -> bool:
         chance = float(probabilities[proposal.position] / proposal.probabilities[proposal.position])

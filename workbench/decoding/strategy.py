@@ -262,7 +262,7 @@ class JumpForward:
                 rest = forced_suffix(loop.constraint, state)[: loop.left - len(draft)]
                 draft += [DraftToken(token_id, certain=True) for token_id in rest]
                 over = bool(rest)
-            yield from _skipped(loop, draft) if over else loop.run(draft)
+            yield from _skip(loop, draft) if over else loop.run(draft)
 
 
 class Proposer(Protocol):
@@ -308,7 +308,7 @@ class Speculation:
         while loop.stop is None:
             draft, state = forced_tokens(loop, loop.state, loop.left)
             if _is_over(loop, draft, state):
-                yield from _skipped(loop, draft)
+                yield from _skip(loop, draft)
             else:
                 yield from loop.run(self._with_proposals(loop, draft, state))
 
@@ -356,7 +356,7 @@ def _is_over(loop: DecodingLoop, draft: Sequence[DraftToken], state: State) -> b
     return full or ends or not len(loop.masked(state)[0])
 
 
-def _skipped(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Steps:
+def _skip(loop: DecodingLoop, draft: Sequence[DraftToken]) -> Steps:
     """The steps of a draft without a forward pass after it."""
     masked = loop.masked(loop.state)
     while loop.can_continue(masked[0]) and draft:

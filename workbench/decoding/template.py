@@ -138,8 +138,8 @@ class Template:
                 if position:
                     quoted = not quoted
                     parts.append('"')
-                parts.extend([piece] if quoted else _loosened(piece))
-        return Template(tuple(_joined(parts)))
+                parts.extend([piece] if quoted else _loosen(piece))
+        return Template(tuple(_join(parts)))
 
     def values(self, text: str) -> list[tuple[str, str]]:
         """The names and contents of the named holes, in order; of several fillings the shortest.
@@ -215,14 +215,14 @@ def _first_in(good: set[int], ends: Iterator[int]) -> int | None:
     return next((end for end in ends if end in good), None)
 
 
-def _loosened(text: str) -> Iterator[Part]:
+def _loosen(text: str) -> Iterator[Part]:
     """Fixed text with a hole for each run of white space."""
     for piece in re.split(r"([ \t\n]+)", text):
         if piece:
             yield White() if piece.isspace() else piece
 
 
-def _joined(parts: list[Part]) -> Iterator[Part]:
+def _join(parts: list[Part]) -> Iterator[Part]:
     """Join adjacent fixed texts."""
     text = ""
     for part in parts:

@@ -127,7 +127,7 @@ class TensorMachine:
         if bool((~valid.any(1) & ~ending).any()):
             wrong = token_ids[~valid.any(1) & ~ending].tolist()
             raise TokenNotAllowed(f"token {wrong[0]} is not allowed here")
-        new = self._placed(configurations, kept)
+        new = self._compact(configurations, kept)
         old = ending[:, None]
         return TensorState(
             torch.where(old, state.states, new[0]),
@@ -154,7 +154,7 @@ class TensorMachine:
         earlier = torch.ones_like(equal).tril(-1)
         return valid & ~(equal & earlier & valid[:, None, :]).any(2)
 
-    def _placed(
+    def _compact(
         self, configurations: tuple[torch.Tensor, torch.Tensor, torch.Tensor], kept: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The kept configurations, in the first of N places."""
@@ -214,7 +214,7 @@ def tensor_machine(
             "compile the grammar with method='composed', over a vocabulary with single bytes",
         )
     numbers = {choice: number for number, choice in enumerate(moves, start=1)}
-    edges = [(ids, _numbered(choices, numbers)) for ids, choices in rows]
+    edges = [(ids, _number(choices, numbers)) for ids, choices in rows]
     arrays = _arrays(edges, len(constraint.vocabulary), list(moves.values()))
     last = np.zeros(len(rows) + 1, np.bool_)
     last[finals] = True
@@ -232,7 +232,7 @@ def tensor_machine(
 _Array = npt.NDArray[np.int64]
 
 
-def _numbered(choices: npt.NDArray[np.int32], numbers: dict[int, int]) -> _Array:
+def _number(choices: npt.NDArray[np.int32], numbers: dict[int, int]) -> _Array:
     return np.array([numbers[choice] for choice in choices.tolist()], np.int64)
 
 
@@ -252,7 +252,7 @@ def _arrays(
     width = max((len(choice) for choice in moves), default=1)
     counter = iter(range(1, len(every) + 1))
     of_choice = [[0] * width] + [
-        _padded([next(counter) for _ in choice], width, 0) for choice in moves
+        _pad([next(counter) for _ in choice], width, 0) for choice in moves
     ]
     most_pops = max(1, *map(len, pop_strings))
     most_pushes = max(1, *(len(move.pushes) for move in every))
@@ -263,12 +263,12 @@ def _arrays(
         "targets": np.array([-1, *(move.target for move in every)], np.int64),
         "pops": np.array(pops, np.int64),
         "pushed": np.array(
-            [_padded(pushes, most_pushes, 0) for pushes in ((), *(m.pushes for m in every))],
+            [_pad(pushes, most_pushes, 0) for pushes in ((), *(m.pushes for m in every))],
             np.int64,
         ),
         "push_counts": np.array([0, *(len(move.pushes) for move in every)], np.int64),
         "pop_strings": np.array(
-            [_padded(string, most_pops, _ANY) for string in pop_strings], np.int64
+            [_pad(string, most_pops, _ANY) for string in pop_strings], np.int64
         ),
         "pop_counts": np.array([len(string) for string in pop_strings], np.int64),
     }
@@ -291,6 +291,6 @@ def _columns(
     return columns.astype(np.int64), first
 
 
-def _padded(values: Iterable[int], width: int, filler: TokenId) -> list[int]:
+def _pad(values: Iterable[int], width: int, filler: TokenId) -> list[int]:
     row = list(values)
     return row + [filler] * (width - len(row))

@@ -187,9 +187,9 @@ class _Layer(CacheLayerMixin):
             self.lazy_initialization(key_states, value_states)
         assert self.keys is not None
         assert self.values is not None
-        return self._stored(self.keys, key_states), self._stored(self.values, value_states)
+        return self._store(self.keys, key_states), self._store(self.values, value_states)
 
-    def _stored(self, buffer: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
+    def _store(self, buffer: torch.Tensor, states: torch.Tensor) -> torch.Tensor:
         span, new = self._cache.span, states.transpose(1, 2)
         if span.written is None:
             buffer[span.begin : span.end, span.known : span.length] = new
@@ -337,15 +337,15 @@ class KeyValueCache:
         bytes_per_token = sum(
             buffer[0, 0].numel() * buffer.element_size() for buffer in self.buffers()
         )
-        most = max(_MAX_CACHE_BYTES, self._gpu_bytes) // (1 + bytes_per_token * _rounded(length))
+        most = max(_MAX_CACHE_BYTES, self._gpu_bytes) // (1 + bytes_per_token * _round_up(length))
         return max(1, min(MAX_ROWS, most))
 
     def buffers(self) -> Iterator[torch.Tensor]:
         """The keys and the values of each layer; none before the first pass."""
-        for layer in self._used():
+        for layer in self._used_layers():
             yield from (layer.keys, layer.values)
 
-    def _used(self) -> list[Any]:
+    def _used_layers(self) -> list[Any]:
         """The layers that have buffers; others get theirs in their first pass."""
         return [layer for layer in self.layers.layers if layer.is_initialized]
 
@@ -398,20 +398,20 @@ class KeyValueCache:
         live = self.live()
         length = max(length, *(len(session.read) for session in live))
         size = min(1 << (len(live) - 1).bit_length(), self.most_rows(length))
-        self._size, self._length = max(size, len(live)), _rounded(length)
+        self._size, self._length = max(size, len(live)), _round_up(length)
         used = [_row(session) for session in live]
         free = [row for row in self._rows if row not in used]
         rows = [*used, *sorted(free, key=lambda row: -row.used)][: self._size]
         for row in rows:
             row.read = row.read[: self._length]
-        for layer in self._used():
-            layer.keys = self._resized(layer.keys, rows)
-            layer.values = self._resized(layer.values, rows)
+        for layer in self._used_layers():
+            layer.keys = self._resize_buffer(layer.keys, rows)
+            layer.values = self._resize_buffer(layer.values, rows)
         for index, row in enumerate(rows):
             row.index = index
         self._rows = rows
 
-    def _resized(self, old: torch.Tensor, rows: Sequence[_Row]) -> torch.Tensor:
+    def _resize_buffer(self, old: torch.Tensor, rows: Sequence[_Row]) -> torch.Tensor:
         new = old.new_zeros((self._size, self._length, *old.shape[2:]))
         for index, row in enumerate(rows):
             if row.read:
@@ -458,7 +458,7 @@ def _least_taken(most: int) -> int:
     return max(1, min(_MIN_COPIED, most))
 
 
-def _rounded(length: int) -> int:
+def _round_up(length: int) -> int:
     """The next power of two, so that a growing text seldom moves."""
     return max(_MIN_LENGTH, 1 << (length - 1).bit_length())
 
@@ -489,7 +489,7 @@ class TransformersPasses:
         self.rows = rows
         #: The most tokens of a context, None if unknown.
         self.context_length = context_length
-        self._queue: PassQueue[_Request] = PassQueue(self._chosen, self._run)
+        self._queue: PassQueue[_Request] = PassQueue(self._choose, self._run)
         untyped: Any = module
         self._module = untyped
         self._cache_argument = cache_argument(module)
@@ -565,7 +565,7 @@ class TransformersPasses:
         longest = tokens if self.context_length is None else min(tokens, self.context_length)
         return self._cache.most_rows(longest + _MAX_PADDING)
 
-    def _chosen(self, waiting: Sequence[_Request]) -> list[_Request]:
+    def _choose(self, waiting: Sequence[_Request]) -> list[_Request]:
         """The requests of the next pass: the oldest for which there is space, and similar ones."""
         chosen: list[_Request] = []
         sessions = {each.session for each in waiting}
@@ -660,13 +660,13 @@ class TransformersPasses:
         ranges = Ranges.of(lengths, list(map(len, read)), span.length, self._module)
         span.written = self._cache.places(ranges.rows, ranges.positions)
         if not joined:
-            self._padded(chosen, read, ranges)
+            self._run_padded(chosen, read, ranges)
             return
         self._takes_ranges = self._took_ranges  # unless this pass ends well
-        self._joined(chosen, read, ranges)
+        self._run_joined(chosen, read, ranges)
         self._takes_ranges = self._took_ranges = True
 
-    def _padded(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
+    def _run_padded(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
         width = len(read[0])
         last = width - min(len(request.new) - request.last for request in chosen)
         positions = ranges.positions.view(len(read), width)
@@ -677,7 +677,7 @@ class TransformersPasses:
             end = last - width + len(request.new)
             request.rows = row[end - request.last : end].copy()
 
-    def _joined(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
+    def _run_joined(self, chosen: Sequence[_Request], read: _Ids, ranges: Ranges) -> None:
         ends = zip(accumulate(map(len, read)), chosen, strict=True)
         kept = torch.cat([torch.arange(end - request.last, end) for end, request in ends])
         options = {"attention_mask": ranges.mask, "position_ids": ranges.positions[None]}

@@ -117,10 +117,10 @@ def connectors_of(graph: Graph, name: str, lanes: Iterable[str]) -> list[Connect
         for target, number in out[node.id]:
             label = Label(text, kind, node.mark if kind == "call" else "", node.id)
             candidates.append((dict(into[node.id]), target, [label], [number]))
-    return _joined(candidates)
+    return _join(candidates)
 
 
-def _joined(
+def _join(
     candidates: Iterable[tuple[dict[str, list[int]], str, list[Label], list[int]]],
 ) -> list[Connector]:
     """Connectors with the same sources and target as one."""
@@ -238,7 +238,7 @@ def numbered(graph: Graph, *, stack: bool = False) -> Graph:
     state they push.
     """
     places: dict[str, None] = {}
-    for name in _called(graph) or [""]:
+    for name in _clusters_by_call(graph) or [""]:
         members = graph.members.get(name, ({}, []))[0]
         inside = {state: node for state, node in members.items() if "call" not in node.kinds}
         places.update(dict.fromkeys(ordered(inside, connectors_of(graph, name, ()))))
@@ -271,7 +271,7 @@ def relabelled(node: Node, numbers: Mapping[str, str]) -> Node:
     return replace(node, label=number, title=title)
 
 
-def _called(graph: Graph) -> list[str]:
+def _clusters_by_call(graph: Graph) -> list[str]:
     """The clusters in depth-first order of their calls, from the initial state on."""
     initial = next((node.cluster for node in graph.nodes if "initial" in node.kinds), "")
     calls: dict[str, dict[str, None]] = {name: {} for name in graph.clusters}

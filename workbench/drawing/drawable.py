@@ -224,10 +224,10 @@ def draw(
         hint, _ = suggestion(machine, Machine, f"choose one of {', '.join(Machine)}")
         raise ArgumentValueError(f"there is no machine {machine!r}", hint)
     with time_budget(limits.seconds):
-        return replace(_drawn(grammar, Machine(machine), vocabulary, limits), limits=limits)
+        return replace(_draw(grammar, Machine(machine), vocabulary, limits), limits=limits)
 
 
-def _drawn(
+def _draw(
     grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits
 ) -> Drawn:
     if why := missing(grammar, machine):
@@ -348,7 +348,7 @@ def _over_tokens(
     if machine is Machine.PROPER:  # no run is traced in it
         return Drawn(ProperParts(spelt_properly(grammar, vocabulary, limits)))
     return draw_tokens(
-        grammar, _drawn(grammar, machine_below(grammar), None, limits), vocabulary, limits
+        grammar, _draw(grammar, machine_below(grammar), None, limits), vocabulary, limits
     )
 
 

@@ -206,7 +206,7 @@ class _Builder:
             pad = 30.0 + _COLUMN * count
             # a margin that takes most of the width makes the picture wider, not its rows shorter
             self._limit = max(self._room - pad, _LEAST_SHARE * self._room)
-            kept = self._balanced([s for s in order if s not in loops], loops, self._limit)
+            kept = self._balance([s for s in order if s not in loops], loops, self._limit)
             if kept != loops:  # its neighbours are in two rows: it is placed in a row
                 loops = kept
                 continue
@@ -225,7 +225,7 @@ class _Builder:
         return self._lane
 
     # -- states on rows ----------------------------------------------------------------------------
-    def _balanced(
+    def _balance(
         self, order: list[str], loops: dict[str, tuple[int, int]], room: float
     ) -> dict[str, tuple[int, int]]:
         """As many rows as the full width needs, of about equal length."""

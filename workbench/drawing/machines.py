@@ -328,7 +328,9 @@ def _ids(network_states: tuple[int, ...], count: int) -> list[str]:
 
 def _state(identity: str, initial: bool, final: bool, title: str) -> Node:
     kinds = state_kinds(initial=initial, final=final)
-    full = " · ".join(dict.fromkeys((f"state {identity}", *kinds, printable(_labelled(title)))))
+    full = " · ".join(
+        dict.fromkeys((f"state {identity}", *kinds, printable(_with_label_names(title))))
+    )
     return Node(identity, identity, kinds, full)
 
 
@@ -370,10 +372,10 @@ def _item(symbols: tuple[str, ...], symbol: int) -> str:
 
 def _one_line(text: str) -> str:
     """A dotted rule on one line: line breaks in its literals are drawn as glyphs."""
-    return printable(_labelled(text).replace("\n", "⏎"))
+    return printable(_with_label_names(text).replace("\n", "⏎"))
 
 
-def _labelled(text: str) -> str:
+def _with_label_names(text: str) -> str:
     """A dotted rule with encoded labels replaced by their names."""
     for name, sign in LABEL_CODES.items():
         text = text.replace(sign.decode("ascii", "backslashreplace"), name)

@@ -107,7 +107,7 @@ class RuleTokens:
             if begin == DEAD:
                 return None
             standing = self._standing(begin, state)
-            for situation, tokens in self._reached(begin).items():
+            for situation, tokens in self._tokens_by_situation(begin).items():
                 target, stack = self._after_reading(situation, standing)
                 kept = _common(standing[1], stack)
                 allowed = tokens if mask is None else [i for i in tokens if i in mask]
@@ -143,7 +143,7 @@ class RuleTokens:
         runner = self._runner
         return [(end, runner.stack(node)) for end, node in runner.configurations(situation)]
 
-    def _reached(self, begin: Situation) -> dict[Situation, list[TokenId]]:
+    def _tokens_by_situation(self, begin: Situation) -> dict[Situation, list[TokenId]]:
         """The readable tokens, by the situation they lead to."""
         trie, runner = self._vocabulary.trie, self._runner
         reached: dict[Situation, list[TokenId]] = {}

@@ -101,13 +101,13 @@ def shown_tree(
         children = [part for child in node.children for part in shown.pop(id(child))]
         shown[id(node)] = _all_nodes(node, children) if every else _main_nodes(node, children)
     roots = shown[id(tree)]
-    root = roots[0] if len(roots) == 1 else _shown(tree, roots)
+    root = roots[0] if len(roots) == 1 else _shown_node(tree, roots)
     _number_paths(root)
     _fold(root, unfolded, most)
     return root
 
 
-def _shown(node: ParseNode, children: list[ShownNode]) -> ShownNode:
+def _shown_node(node: ParseNode, children: list[ShownNode]) -> ShownNode:
     return ShownNode(
         node.kind,
         node.label,
@@ -122,7 +122,7 @@ def _shown(node: ParseNode, children: list[ShownNode]) -> ShownNode:
 
 
 def _all_nodes(node: ParseNode, children: list[ShownNode]) -> list[ShownNode]:
-    return [_shown(node, children)]
+    return [_shown_node(node, children)]
 
 
 def _main_nodes(node: ParseNode, children: list[ShownNode]) -> list[ShownNode]:
@@ -132,7 +132,7 @@ def _main_nodes(node: ParseNode, children: list[ShownNode]) -> list[ShownNode]:
         for child in children:
             child.differs = child.differs or node.differs
         return children
-    shown = _shown(node, children)
+    shown = _shown_node(node, children)
     if len(children) == 1 and node.kind is not NodeKind.REGEX:
         (child,) = children
         if child.kind in (NodeKind.RULE, NodeKind.GROUP) and child.count == 1:

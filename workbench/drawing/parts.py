@@ -143,13 +143,13 @@ class TokenFsaParts:
         return int(self._mask.sum())
 
     def whole(self) -> Graph:
-        return self._drawn(None)
+        return self._draw(None)
 
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
         kept = self._links.calm_near(self.feet.get(centre, centre), count)
-        return cut(self._drawn(kept), kept, self._links)
+        return cut(self._draw(kept), kept, self._links)
 
     @cached_property
     def _links(self) -> Links:
@@ -162,7 +162,7 @@ class TokenFsaParts:
                 links[str(state)] = [self.feet.get(s, s) for s in map(str, reached)]
         return Links(links)
 
-    def _drawn(self, kept: set[str] | None) -> Graph:
+    def _draw(self, kept: set[str] | None) -> Graph:
         fsa, initial = self._fsa, self._fsa.initial
         if kept is None:
             rows = TokenRows.of(fsa)
@@ -191,11 +191,11 @@ class TokenFsaParts:
     def tokens(self, source: str, target: str = "") -> list[TokenId]:
         ids, targets = self._fsa.rows.row(int(source))
         if target:
-            drawn = np.array([self._shown(end) == target for end in range(len(self._dfa))])
+            drawn = np.array([self._shown_state(end) == target for end in range(len(self._dfa))])
             ids = ids[drawn[targets]]
         return [int(token_id) for token_id in ids]
 
-    def _shown(self, state: int) -> str:
+    def _shown_state(self, state: int) -> str:
         """The state that represents a state in the picture."""
         return self.feet.get(str(state), str(state))
 
@@ -242,14 +242,14 @@ class TokenPdaParts:
         return self._machine.states
 
     def whole(self) -> Graph:
-        return self._drawn(range(self.states))
+        return self._draw(range(self.states))
 
     def around(self, centre: str, count: int) -> Graph:
         if self.states <= count:
             return self.whole()
         kept = self._links.calm_near(self.feet.get(centre, centre), count)
         wanted = [s for s, node in enumerate(self._nodes) if node.id in kept]
-        return cut(self._drawn(wanted), kept, self._links)
+        return cut(self._draw(wanted), kept, self._links)
 
     @cached_property
     def _links(self) -> Links:
@@ -280,7 +280,7 @@ class TokenPdaParts:
             ids = ids[np.isin(choices, leading)]
         return [int(token_id) for token_id in ids]
 
-    def _drawn(self, states: Iterable[int]) -> Graph:
+    def _draw(self, states: Iterable[int]) -> Graph:
         edges = token_pda_edges(self._machine, states)
         graph = Graph("token push-down automaton", self._nodes, edges, self._note)
         return fold_tokens(graph, self.feet)
@@ -289,11 +289,11 @@ class TokenPdaParts:
 def cut(graph: Graph, kept: set[str], links: Links) -> Graph:
     """The kept states and the edges between them; states with more neighbours are marked."""
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
-    nodes = tuple(_marked(n, links.cut_off(n.id, kept)) for n in graph.nodes if n.id in kept)
+    nodes = tuple(_mark_more(n, links.cut_off(n.id, kept)) for n in graph.nodes if n.id in kept)
     return replace(graph, nodes=nodes, edges=edges)
 
 
-def _marked(node: Node, missing: int) -> Node:
+def _mark_more(node: Node, missing: int) -> Node:
     if not missing:
         return node
     note = f"{missing} more neighbour{'' if missing == 1 else 's'} not shown"
@@ -471,7 +471,7 @@ class LazyTokenParts:
         states = np.full(len(alive), state, np.int64)
         ends = np.full(len(lengths), DEAD, np.int32)
         for position in budgeted(range(token_bytes.shape[1])):
-            states = self._stepped(machine, states, machine.classes[token_bytes[alive, position]])
+            states = self._step(machine, states, machine.classes[token_bytes[alive, position]])
             on = states != DEAD
             alive, states = alive[on], states[on]
             done = lengths[alive] == position + 1
@@ -484,7 +484,7 @@ class LazyTokenParts:
         return self._rows[state]
 
     @staticmethod
-    def _stepped(
+    def _step(
         machine: LazyDfa | Dfa, states: npt.NDArray[np.int64], classes: npt.NDArray[np.uint16]
     ) -> npt.NDArray[np.int64]:
         if isinstance(machine, LazyDfa):

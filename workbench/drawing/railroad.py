@@ -111,13 +111,13 @@ class Tracks:
         """The item of an expression."""
         match node:
             case kbnf.Sequence(items=items):
-                return self._row(list(self._separated(items)))
+                return self._row(list(self._separate(items)))
             case kbnf.Choice(options=options) | regex.Alternate(options=options):
                 return self._choice(options)
             case kbnf.Repetition(item=part, low=low, high=high):
-                return _repeated(self.of(part), low, high)
+                return _repeat(self.of(part), low, high)
             case regex.Repeat(part=part, low=low, high=high):
-                return _repeated(self.of(part), low, high)
+                return _repeat(self.of(part), low, high)
             case regex.Concat(parts=parts):
                 return self._row([self._run(run) for run in _runs(parts)])
             case regex.Group() if (label := label_of(node)) is not None:
@@ -156,7 +156,7 @@ class Tracks:
             drawn.append(_comment(f"and {len(options) - _MAX_BRANCHES:,} more"))
         return _alternatives(0, *drawn)
 
-    def _separated(self, items: Sequence[Expression]) -> Iterator[Item]:
+    def _separate(self, items: Sequence[Expression]) -> Iterator[Item]:
         """The items of a sequence; ``x (',' x)*`` is one loop."""
         skip = False
         for item, following in zip_longest(items, items[1:]):
@@ -204,7 +204,7 @@ class Tracks:
             case regex.Look(kind=kind):
                 return _terminal(kind, "pattern", _POSITIONS[kind])
             case regex.Extension(kind=kind, parts=parts):
-                return _terminal(_EXTENSIONS[kind].format(_written(kind, parts)), "pattern")
+                return _terminal(_EXTENSIONS[kind].format(_extension_text(kind, parts)), "pattern")
         raise AssertionError(f"no box for {node!r}")
 
     def _call(self, name: str) -> Item:
@@ -213,10 +213,10 @@ class Tracks:
         item.attrs |= {"data-rule": name, "data-start": start, "data-end": end}
         if name in self.absent:
             item.attrs["class"] += " absent"
-        return _sized(item)
+        return _correct_width(item)
 
 
-def _repeated(item: Item, low: int, high: int | None) -> Item:
+def _repeat(item: Item, low: int, high: int | None) -> Item:
     """An item from ``low`` to ``high`` times."""
     if high == 0:
         return railroad.Skip()
@@ -267,7 +267,7 @@ def _runs(parts: Sequence[Regex]) -> list[list[Regex]]:
     return runs
 
 
-def _written(kind: Kind, parts: Sequence[Regex]) -> str:
+def _extension_text(kind: Kind, parts: Sequence[Regex]) -> str:
     """A short text for a regex extension."""
     if kind is Kind.DELIMITED_SUBSEQUENCE_OF:
         return f"{len(parts) - 1:,} items"
@@ -300,7 +300,7 @@ def _terminal(what: str | bytes, kind: str, title: str = "") -> Item:
     item = railroad.Terminal(
         shorten(shown, _MAX_BOX_CHARACTERS), cls=kind, title=title or _text(what)
     )
-    return _sized(item)
+    return _correct_width(item)
 
 
 def _text(value: str | bytes) -> str:
@@ -311,7 +311,7 @@ def _of(literal: kbnf.Literal) -> str:
     return repr(_text(literal.value))
 
 
-def _sized(item: Item) -> Item:
+def _correct_width(item: Item) -> Item:
     """Corrects the width: the package counts characters, but some take two columns or none."""
     item.width += (columns(item.text) - len(item.text)) * railroad.CHAR_WIDTH
     return item
@@ -370,7 +370,7 @@ def draw_railroad(
     For a rule that is too large a message is drawn instead. Calls of ``absent`` rules, which an
     unfinished grammar does not define, are dashed.
     """
-    titled = _titled(grammar)
+    titled = _rules_with_titles(grammar)
     places = {rule.name: (rule.start, rule.end) for rule in titled}
     svg = ElementTree.Element("svg", {"xmlns": _NAMESPACE})
     top, right, parts_left, drawn = float(_MARGIN), 0.0, MAX_ALL_PARTS, 0
@@ -396,10 +396,10 @@ def draw_railroad(
             top + _NAME + down + _BETWEEN,
         )
     wide = right + 2 * _MARGIN
-    return Railroad(_framed(svg, wide, top), len(titled), drawn, wide)
+    return Railroad(_frame(svg, wide, top), len(titled), drawn, wide)
 
 
-def _titled(grammar: GrammarTree | Regex) -> list[_Titled]:
+def _rules_with_titles(grammar: GrammarTree | Regex) -> list[_Titled]:
     if not isinstance(grammar, GrammarTree):
         return [_Titled("regex", grammar, grammar.span.start, grammar.span.end)]
     if grammar.written:  # not the copies that the parser made of them
@@ -449,7 +449,7 @@ def _group(
     return ElementTree.SubElement(outer, "g", {"transform": f"translate(0 {_NAME})"})
 
 
-def _framed(svg: ElementTree.Element, width: float, height: float) -> str:
+def _frame(svg: ElementTree.Element, width: float, height: float) -> str:
     size = f"{width:g}", f"{height:g}"
     svg.attrib |= {
         "class": "machine railroad",

@@ -270,7 +270,7 @@ def reduce(
         kept = kept * 4 // 5
         part = nearest(small, visible, kept)
     total, shown = len(graph.states), len(part.states)
-    return Shown(part, total, shown, _told(part, small, total, visible))
+    return Shown(part, total, shown, _extent_note(part, small, total, visible))
 
 
 def calm(graph: Graph) -> Graph:
@@ -289,7 +289,7 @@ def spread(graph: Graph) -> Graph:
     return replace(graph, edges=tuple(edges))
 
 
-def _told(part: Graph, small: Graph, total: int, centre: str | None) -> str:
+def _extent_note(part: Graph, small: Graph, total: int, centre: str | None) -> str:
     shown = len(part.states)
     if shown == total:
         return f"{total:,} state{'' if total == 1 else 's'}"
@@ -317,10 +317,10 @@ def merge_parallel(graph: Graph) -> Graph:
     for edge in graph.edges:
         key = (edge.source, edge.target, frozenset(edge.kinds) - _LABEL_KINDS)
         groups.setdefault(key, []).append(edge)
-    return replace(graph, edges=tuple(_merged(group) for group in budgeted(groups.values())))
+    return replace(graph, edges=tuple(_merge(group) for group in budgeted(groups.values())))
 
 
-def _merged(group: list[Edge]) -> Edge:
+def _merge(group: list[Edge]) -> Edge:
     if len(group) == 1:
         return group[0]
     # two folded paths may read the same (in an NFA); both are kept, so that their states are found
@@ -377,7 +377,7 @@ def collapse_chains(graph: Graph, shared: int = 1, keep: Container[str] = ()) ->
     }
     inner -= _rings(inner, out)
     remaining = (edge for edge in budgeted(graph.edges) if edge.source not in inner)
-    edges = [_followed(edge, out, inner) for edge in remaining]
+    edges = [_extend(edge, out, inner) for edge in remaining]
     nodes = tuple(node for node in graph.nodes if node.id not in inner)
     return merge_parallel(replace(graph, nodes=nodes, edges=tuple(edges)))
 
@@ -404,14 +404,14 @@ def _rings(inner: set[str], out: dict[str, list[Edge]]) -> set[str]:
     return kept
 
 
-def _followed(edge: Edge, out: dict[str, list[Edge]], inner: set[str]) -> Edge:
+def _extend(edge: Edge, out: dict[str, list[Edge]], inner: set[str]) -> Edge:
     """The edge, extended through every state that is to be folded."""
     steps = [edge]
     while steps[-1].target in inner:
         steps.append(out[steps[-1].target][0])
     if len(steps) == 1:
         return edge
-    label = _spelled([step.labels[0] for step in steps], [step.kinds for step in steps])
+    label = _chain_label([step.labels[0] for step in steps], [step.kinds for step in steps])
     chain = tuple(part for step in steps for part in (step.chains[0] if step.chains else (step,)))
     return Edge(
         edge.source,
@@ -434,7 +434,7 @@ _ANY_CASE = {
 }
 
 
-def _spelled(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
+def _chain_label(labels: list[str], kinds: list[tuple[str, ...]]) -> str:
     """The labels of a chain as one; a class read several times in a row is counted.
 
     Letters in any case are one word: ``(?i:select)``.
@@ -522,7 +522,7 @@ def _distances(graph: Graph, centre: str) -> dict[str, int]:
 def _part(graph: Graph, kept: set[str]) -> Graph:
     edges = tuple(edge for edge in graph.edges if edge.source in kept and edge.target in kept)
     cut = Counter(_border(graph.edges, kept))
-    nodes = tuple(_marked(node, cut[node.id]) for node in graph.nodes if node.id in kept)
+    nodes = tuple(_mark_more(node, cut[node.id]) for node in graph.nodes if node.id in kept)
     return replace(graph, nodes=nodes, edges=edges)
 
 
@@ -533,7 +533,7 @@ def _border(edges: Iterable[Edge], kept: set[str]) -> Iterable[str]:
             yield edge.source if edge.source in kept else edge.target
 
 
-def _marked(node: Node, cut: int) -> Node:
+def _mark_more(node: Node, cut: int) -> Node:
     if not cut:
         return node
     note = f"{cut} more edge{'' if cut == 1 else 's'} not shown"

@@ -100,7 +100,7 @@ def _copy(element: ElementTree.Element, into: ElementTree.Element) -> None:
     elif tag in _SHAPES and tag != "title":
         copied = ElementTree.SubElement(into, tag, _attributes(element))
         if tag == "text":
-            _fill(copied, _shown("".join(element.itertext())))
+            _fill(copied, _undo_changes("".join(element.itertext())))
 
 
 def _fill(text: ElementTree.Element, shown: str) -> None:
@@ -135,7 +135,7 @@ def _hover(group: ElementTree.Element) -> str:
     """The tooltip that Graphviz wrote, as a link's title in one of the group's elements."""
     for child in group:
         if _local(child.tag) == "a":
-            return _shown(child.get(_TITLE_OF_LINK, ""))
+            return _undo_changes(child.get(_TITLE_OF_LINK, ""))
         if _local(child.tag) == "g" and child.get("class") is None:
             return _hover(child)
     return ""
@@ -152,7 +152,7 @@ def _attributes(element: ElementTree.Element) -> dict[str, str]:
     return kept
 
 
-def _shown(text: str) -> str:
+def _undo_changes(text: str) -> str:
     """Undo two changes: Graphviz's no-break spaces, and the word joiners of ``dot``."""
     return text.replace("\u00a0", " ").replace(WORD_JOINER, "")
 
@@ -234,7 +234,7 @@ class Renderer:
     ) -> str:
         """A graph as SVG, with the graph's name and note."""
         text = dot(graph, direction)
-        return self.render(text, limits, name=graph.name, description=_described(graph))
+        return self.render(text, limits, name=graph.name, description=_description(graph))
 
     def png(self, text: str, limits: DrawingLimits | None = None) -> bytes:
         """DOT as a PNG image, black on white, 144 dots an inch."""
@@ -294,7 +294,7 @@ def _too_much(what: str) -> LimitError:
     return LimitError(what, "seconds", "look at the table of states, or at fewer states at once")
 
 
-def _described(graph: Graph) -> str:
+def _description(graph: Graph) -> str:
     counted = f"{len(graph.states)} states, {len(graph.edges)} edges"
     return f"{counted}. {graph.note}" if graph.note else counted
 

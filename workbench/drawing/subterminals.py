@@ -43,12 +43,14 @@ def draw_scanner(scanner: Scanner, name: str = "character scanner") -> Graph:
         offset = int(scanner.initials[number]) - terminal.dfa.initial
         inside = draw_terminal(terminal)
         for node in inside.nodes:
-            nodes.append(replace(node, id=_at(node.id, offset), label="", cluster=_framed(number)))
+            nodes.append(
+                replace(node, id=_at(node.id, offset), label="", cluster=_frame_name(number))
+            )
         for edge in inside.edges:
             between = tuple(_at(state, offset) for state in edge.between)
             ends = _at(edge.source, offset), _at(edge.target, offset)
             edges.append(replace(edge, source=ends[0], target=ends[1], between=between))
-    named = {_framed(n): _short(terminal.name) for n, terminal in enumerate(scanner.terminals)}
+    named = {_frame_name(n): _short(terminal.name) for n, terminal in enumerate(scanner.terminals)}
     shown = (replace(node, cluster=named.get(node.cluster, "")) for node in nodes)
     return Graph(name, tuple(shown), tuple(edges))
 
@@ -167,7 +169,7 @@ class _Picture:
     def end(self, root: str, mark: str = "") -> None:
         """The node r_EOS, if a text may end."""
         node = Node(f"{root}-end", "EOS", ("final",), "the end token")
-        self.nodes.append(_marked(node, mark))
+        self.nodes.append(_mark(node, mark))
         self.edges.append(_marked_edge(Edge(root, node.id, ("[$]",), ("full",)), mark, 0))
 
     def hang(self, root: str, tree: SubterminalTree, marks: Mapping[int, str]) -> None:
@@ -179,7 +181,7 @@ class _Picture:
             source = root if above < 0 else f"{root}-{tree.state}-{above}"
             is_inner = above < 0 and tree.state != BETWEEN
             for piece in self._pieces(root, source, tree, node, is_inner):
-                self.nodes.append(_marked(piece[0], mark))
+                self.nodes.append(_mark(piece[0], mark))
                 self.edges.append(_marked_edge(piece[1], mark, int(tree.depth[node])))
             node = int(tree.skip[node]) if mark == "refused" else node + 1
 
@@ -225,7 +227,7 @@ _KINDS = {
 _BRACKETS = {"full": "[{}]", "begins": "[{}…", "ends": "…{}]", "continues": "…{}…"}
 
 
-def _marked(node: Node, mark: str) -> Node:
+def _mark(node: Node, mark: str) -> Node:
     return replace(node, kinds=(*node.kinds, mark)) if mark else node
 
 
@@ -242,7 +244,7 @@ def _short(name: str) -> str:
     return shorten(visible(name), _MAX_NAME)
 
 
-def _framed(number: int) -> str:
+def _frame_name(number: int) -> str:
     return f"frame {number}"
 
 

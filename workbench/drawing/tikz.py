@@ -148,7 +148,7 @@ class _Picture:
             if _tag(child) != "g":
                 self._loose(child, origin)
                 continue
-            child_origin = _moved(child, origin)
+            child_origin = _translate(child, origin)
             if "node" in kinds:
                 self._node(child, kinds, child_origin)
             elif "edge" in kinds:
@@ -273,7 +273,7 @@ def _tag(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _moved(group: Element, origin: Point) -> Point:
+def _translate(group: Element, origin: Point) -> Point:
     match = _TRANSLATE.search(group.get("transform", ""))
     return origin if match is None else (origin[0] + float(match[1]), origin[1] + float(match[2]))
 

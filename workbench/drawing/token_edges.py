@@ -139,11 +139,11 @@ def _through(pieces: list[Edge], whole: set[str]) -> Iterator[Edge]:
         listed = "\n".join(edge.detail for edge in onward[source])
         for end in ends:
             label = f"{count:,} pieces of characters"
-            title = f"{_counted(count)} that begin a character and do not end it"
+            title = f"{_count_text(count)} that begin a character and do not end it"
             yield Edge(source, end, (label,), ("bytes",), count, (), title, listed, (), (*passed,))
 
 
-def _counted(count: int) -> str:
+def _count_text(count: int) -> str:
     return f"{count:,} token{'' if count == 1 else 's'}"
 
 
@@ -170,7 +170,7 @@ def counted_edge(source: str, target: str, tokens: list[bytes], count: int, few:
     telling = [text for _, text in sorted(dict.fromkeys(seen), key=_first)]
     labels = tuple(listed)
     if len(listed) > few or count > len(tokens):
-        labels = (f"{_counted(count)}: {fitting(telling)}",)
+        labels = (f"{_count_text(count)}: {fitting(telling)}",)
     more = f"\nand {count - _MAX_LISTED:,} more" if count > _MAX_LISTED else ""
     return Edge(
         source,
@@ -179,7 +179,7 @@ def counted_edge(source: str, target: str, tokens: list[bytes], count: int, few:
         (),
         count,
         tuple(telling[:MAX_EXAMPLES]),
-        title=f"{_counted(count)}: {'  '.join(listed[:12])}",
+        title=f"{_count_text(count)}: {'  '.join(listed[:12])}",
         detail="\n".join(listed[:_MAX_LISTED]) + more,
     )
 
@@ -208,7 +208,7 @@ def labels_among(
 
 def terminal_edge(source: str, target: str, labels: Sequence[LabelTokens]) -> Edge:
     """The single edge of some labels, whatever the number of tokens they read."""
-    counts = [(label.label, _counted(len(label.mask))) for label in labels]
+    counts = [(label.label, _count_text(len(label.mask))) for label in labels]
     return Edge(
         source,
         target,

@@ -97,7 +97,7 @@ def _few(group: Sequence[_Part]) -> list[_Part]:
     alike: defaultdict[tuple[str, tuple[str, ...]], list[_Part]] = defaultdict(list)
     for edge, parts in group:
         alike[edge.mark, edge.kinds].append((edge, parts))
-    merged = [_joined(same) for same in alike.values()]
+    merged = [_merge_edges(same) for same in alike.values()]
     if len(merged) <= _MAX_EFFECTS:
         return merged
     counts = {
@@ -111,11 +111,11 @@ def _few(group: Sequence[_Part]) -> list[_Part]:
         for mark, numbers in counts.items()
         if max(numbers)
     ]
-    edge, parts = _joined(merged)
+    edge, parts = _merge_edges(merged)
     return [(replace(edge, mark=" ".join(marks), pops=(), pushes=()), parts)]
 
 
-def _joined(group: Sequence[_Part]) -> _Part:
+def _merge_edges(group: Sequence[_Part]) -> _Part:
     """Merge edges with the same ends."""
     if len(group) == 1:
         return group[0]

@@ -241,11 +241,11 @@ def figure(name: str) -> Graph:
     """
     if name not in FIGURES:
         raise WorkbenchError(f"expected a figure, not {name!r}", f"there are {', '.join(FIGURES)}")
-    return _built(name)
+    return _build(name)
 
 
 @cache
-def _built(name: str) -> Graph:
+def _build(name: str) -> Graph:
     return FIGURES[name].build()
 
 

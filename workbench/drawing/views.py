@@ -435,19 +435,19 @@ def _nearby(whole: Graph, near: Graph, box: Box, centre: str) -> Drawing:
     """
     fitting = _fitting(near, box, centre)
     if fitting.legible and len(fitting.graph.states) * _MIN_SHARE >= len(near.states):
-        return replace(fitting, note=_hidden(whole, fitting.graph))
+        return replace(fitting, note=_hidden_note(whole, fitting.graph))
     for count in _SIZES:
         part = by_lanes(nearest(near, shown_at(near, centre), count), box, centre)
         if part.legible:
-            return replace(part, note=_hidden(whole, part.graph))
+            return replace(part, note=_hidden_note(whole, part.graph))
     return fitting
 
 
-def _hidden(whole: Graph, part: Graph) -> str:
+def _hidden_note(whole: Graph, part: Graph) -> str:
     """The note on the rules that are not in a part."""
     shown = set(part.clusters)
     hidden = [name for name in whole.clusters if name not in shown]
-    return f"not drawn: {_listed(hidden)}" if hidden else ""
+    return f"not drawn: {_list_text(hidden)}" if hidden else ""
 
 
 def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
@@ -466,7 +466,7 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
     return by_lanes(only_rules(graph, kept), box, centre)
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_text(names: Sequence[str]) -> str:
     """The first names, and the number of the others."""
     more = len(names) - _MAX_LISTED
     return ", ".join(names[:_MAX_LISTED]) + (f" and {more} more" if more > 0 else "")

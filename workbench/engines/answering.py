@@ -72,7 +72,7 @@ class AnsweringProcess:
                 process ends before it is ready, for example because a module is missing.
         """
         try:
-            process = self._process or self._started()
+            process = self._process or self._start()
             assert process.stdin is not None
             process.stdin.write(json.dumps(question).encode() + b"\n")
             process.stdin.flush()
@@ -101,7 +101,7 @@ class AnsweringProcess:
             raise EngineLostError("timed out", f"no answer for {patience:g} s") from None
         raise EngineLostError("crashed", self._last_error())
 
-    def _started(self) -> subprocess.Popen[bytes]:
+    def _start(self) -> subprocess.Popen[bytes]:
         """A new process that has prepared itself."""
         if self._fault:
             raise self._unusable()
@@ -116,7 +116,7 @@ class AnsweringProcess:
             env={**os.environ, **ONE_THREAD, "PYTHONIOENCODING": "utf-8"},
             start_new_session=True,  # Ctrl-C ends what asks, which then ends this process
         )
-        self._end = weakref.finalize(self, _ended, self._process)
+        self._end = weakref.finalize(self, _stop, self._process)
         threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
         try:
             self._answer(max(_START_SECONDS, self._patience))
@@ -143,7 +143,7 @@ def _nothing() -> None:
     """There is no process yet."""
 
 
-def _ended(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Kill a process and close its input; what it has written is read to the end."""
     assert process.stdin is not None
     process.kill()

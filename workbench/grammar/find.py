@@ -98,9 +98,9 @@ class _Continuing:
         self._dfa = dfa
         self._known = {self.sets[0]: 0}
         self._next: dict[int, int] = {}
-        self.numbers = self._computed(data, bounds, clock)
+        self.numbers = self._compute(data, bounds, clock)
 
-    def _computed(self, data: bytes, bounds: npt.NDArray[np.bool_], clock: Clock) -> array[int]:
+    def _compute(self, data: bytes, bounds: npt.NDArray[np.bool_], clock: Clock) -> array[int]:
         classes = self._dfa.classes[:256].tolist()
         width = 2 * (max(classes) + 1)
         numbers = array("i", bytes(4 * (len(data) + 1)))

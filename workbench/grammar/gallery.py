@@ -132,9 +132,7 @@ def _example(source: Source, folder: Path, name: str, table: object) -> Example:
         raise _wrong(
             source, name, f"expected a table with a plain name, not {name!r}", "write [a_name]"
         )
-    values: dict[str, Any] = {
-        key: _checked(source, name, key, value) for key, value in table.items()
-    }
+    values: dict[str, Any] = {key: _check(source, name, key, value) for key, value in table.items()}
     if missing := [key for key in _REQUIRED if key not in values]:
         message = f"{name}: expected {', '.join(missing)}"
         raise _wrong(source, name, message, f"add {missing[0]} = … to [{name}]")
@@ -153,7 +151,7 @@ _REQUIRED = [
 ]
 
 
-def _checked(source: Source, name: str, key: str, value: object) -> object:
+def _check(source: Source, name: str, key: str, value: object) -> object:
     """The value of one key, checked: of the field's type and not empty."""
     if key not in _KINDS:
         message = f"{name}: there is no key {key!r}"

@@ -204,7 +204,7 @@ class Grammar(Language):
         options = checked_options(Notation.DATACLASS, {"style": style, "whitespace": whitespace})
         work = limits.begun()
         read = parse_dataclass(cls, work, **options)
-        grammar = Grammar._built(read.tree.source, Notation.DATACLASS, read, work, limits)
+        grammar = Grammar._build(read.tree.source, Notation.DATACLASS, read, work, limits)
         return replace(grammar, options=Notation.DATACLASS.non_defaults("", **options))
 
     @staticmethod
@@ -303,14 +303,14 @@ class Grammar(Language):
         work = limits.begun()
         with timed("read", phases):
             read = parse_grammar(source, notation, start, work, **options)
-        grammar = Grammar._built(source, notation, read, work, limits, phases)
+        grammar = Grammar._build(source, notation, read, work, limits, phases)
         # GBNF has another start than the default of ``from_text``; a dataclass's is always "start"
         start = start if grammar.start == "start" else grammar.start
         return replace(grammar, options=notation.non_defaults(start, **options))
 
     @staticmethod
     @without_gc()
-    def _built(
+    def _build(
         source: Source,
         notation: Notation,
         read: ParsedGrammar,

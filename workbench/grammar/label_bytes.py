@@ -52,7 +52,7 @@ def over_bytes(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
         return grammar
     by_alphabet: dict[frozenset[int], Grammar] = grammar.derived.setdefault("over alphabets", {})
     if alphabet not in by_alphabet:
-        by_alphabet[alphabet] = _restricted(grammar, alphabet)
+        by_alphabet[alphabet] = _restrict(grammar, alphabet)
     return by_alphabet[alphabet]
 
 
@@ -76,7 +76,7 @@ def _read_by(grammar: Grammar) -> set[int]:
     return used_bytes(reader.table, reader.classes[:CALLS])
 
 
-def _restricted(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
+def _restrict(grammar: Grammar, alphabet: frozenset[int]) -> Grammar:
     if grammar.tree is None:
         assert grammar.regex is not None, "a grammar has a regex or a tree"
         regex = _regex_over(grammar.regex, alphabet)
@@ -165,15 +165,15 @@ def _regex_over(regex: Regex, alphabet: frozenset[int]) -> Regex | None:
     def over(node: Regex) -> Regex:
         match node:
             case Characters(ranges=ranges):
-                return _narrowed(node, intersection(ranges, characters))
+                return _narrow(node, intersection(ranges, characters))
             case Bytes(ranges=ranges):
-                return _narrowed(node, intersection(ranges, bytes_))
+                return _narrow(node, intersection(ranges, bytes_))
         return node.rebuild(over)
 
     return over(regex)
 
 
-def _narrowed(node: Characters | Bytes, ranges: Ranges) -> Characters | Bytes:
+def _narrow(node: Characters | Bytes, ranges: Ranges) -> Characters | Bytes:
     return node if ranges == node.ranges else replace(node, ranges=ranges)
 
 

@@ -71,7 +71,7 @@ def encode_labels(grammar: Grammar) -> Grammar:
     if not labels_of(grammar):
         return grammar
     encoded: Grammar | None = grammar.derived.get("encoded labels")
-    return encoded or grammar.derived.setdefault("encoded labels", _encoded(grammar))
+    return encoded or grammar.derived.setdefault("encoded labels", _encode(grammar))
 
 
 def show_labels(data: bytes) -> str:
@@ -94,7 +94,7 @@ def plain_text(data: bytes) -> bytes:
     return data
 
 
-def _encoded(grammar: Grammar) -> Grammar:
+def _encode(grammar: Grammar) -> Grammar:
     if grammar.regex is not None:
         regex = _encoded_regex(grammar.regex)
         return replace(grammar, reader=regex_machine(regex, grammar.limits.begun()), regex=regex)
@@ -131,7 +131,7 @@ class _LabelEncoder:
         match node:
             case Literal(value=value) | Substrings(value=value):
                 if any(byte >= RESERVED for byte in value):
-                    raise self._refused(
+                    raise self._refusal(
                         "expected text here: terminal labels use bytes that no text has",
                         node.span,
                         "leave out bytes from 0xF8 on, or the label",
@@ -141,7 +141,7 @@ class _LabelEncoder:
                 return replace(node, regex=_encoded_regex(regex))
             case Pattern(regex=regex):
                 for label, span in labels_in(regex):
-                    raise self._refused(
+                    raise self._refusal(
                         f"{label.name} is not allowed where a match ends by its text",
                         span,
                         f"write it as a separate regex: #'(?P<{label.name}>)'",
@@ -160,5 +160,5 @@ class _LabelEncoder:
         label = node.label if isinstance(node, Automaton) else self._source.text[start:end]
         return Automaton(without_bytes(machine, _RESERVED), label, node.span)
 
-    def _refused(self, message: str, span: Span, hint: str) -> BuildError:
+    def _refusal(self, message: str, span: Span, hint: str) -> BuildError:
         return BuildError(message, self._source, span, hint, kind="unsupported_regex")

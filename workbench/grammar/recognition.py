@@ -157,7 +157,7 @@ class Checker:
         start = character_start(data, len(data) if failed is None else failed)
         state = states[start - length] if start >= length else machine.run(data[:start])
         if state not in expected:
-            expected[state] = self._expected(state)
+            expected[state] = self._next_characters(state)
         may_end = machine.is_final(state)
         return Verdict(
             accepted=failed is None and start == len(data) and may_end,
@@ -168,7 +168,7 @@ class Checker:
             rules=(),
         )
 
-    def _expected(self, state: State) -> Ranges:
+    def _next_characters(self, state: State) -> Ranges:
         """The characters that can be read next."""
         edges = character_edges(self._machine.step, state, self._machine.classes)
         return union(*(ranges for ranges, _ in edges))

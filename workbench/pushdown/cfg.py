@@ -188,7 +188,7 @@ def rule_program(tree: GrammarTree, rules: Mapping[str, Expression], limits: Lim
     Raises: KeyError for a name without a rule; BuildError for invalid arguments of ``except!``;
             LimitError for regexes that are too large.
     """
-    return _made(_Emitter(rules), tree, rules, limits)
+    return _make_program(_Emitter(rules), tree, rules, limits)
 
 
 def separate_program(
@@ -200,10 +200,10 @@ def separate_program(
 
     Raises: as ``rule_program``.
     """
-    return _made(_SeparateEmitter(rules), tree, rules, limits)
+    return _make_program(_SeparateEmitter(rules), tree, rules, limits)
 
 
-def _made(
+def _make_program(
     emitter: _Emitter, tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
 ) -> RuleProgram:
     first, clock = [], limits.clock()
@@ -444,12 +444,12 @@ class _LeafRules:
         self.leaves: dict[tuple[int, str], Rule] = {}
 
     def rule(self, rule: Rule) -> Rule:
-        return Rule(rule.name, self._called(rule.body), rule.name_span, rule.span)
+        return Rule(rule.name, self._call(rule.body), rule.name_span, rule.span)
 
-    def _called(self, body: Expression) -> Expression:
+    def _call(self, body: Expression) -> Expression:
         if isinstance(body, Automaton):
             return Nonterminal(self._name(body), body.span)
-        return body.rebuild(self._called)
+        return body.rebuild(self._call)
 
     def _name(self, leaf: Automaton) -> str:
         key = id(leaf.machine), leaf.label

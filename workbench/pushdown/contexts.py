@@ -226,7 +226,7 @@ class _Contexts:
             self._limits.check("states", len(self._waiting), _HINT)
             written[name] = replace(head, name=name, body=body())
         others = [rule for rule in self._tree.rules if rule.name not in written]
-        rules = (*_merged(written, self._head_names, self._clock), *others)
+        rules = (*_merge(written, self._head_names, self._clock), *others)
         return GrammarTree(rules, self._tree.source, self._tree.counted)
 
     # -- the contexts after an expression ----------------------------------------------------------
@@ -662,7 +662,7 @@ def _over_characters(leaf: _Leaf) -> Regex | None:
     return None
 
 
-def _merged(rules: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
+def _merge(rules: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
     """The rules without variants of the same rule that derive the same by the same steps.
 
     Source: Moore 1956, the refinement of a partition until it is stable.

@@ -390,7 +390,7 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
     while waiting:
         state, twin_state = waiting.popleft()
         clock.check()
-        calls = _paired(left.calling[state], right.calling[twin_state], rules)
+        calls = _pair_calls(left.calling[state], right.calling[twin_state], rules)
         if calls is None or left.finals[state] != right.finals[twin_state]:
             return False
         followers = [
@@ -408,7 +408,7 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
     return True
 
 
-def _paired(
+def _pair_calls(
     left: tuple[_Call, ...], right: tuple[_Call, ...], rules: set[tuple[int, int]]
 ) -> list[tuple[_Call, _Call]] | None:
     """The calls of two states in pairs; None if their numbers differ."""

@@ -141,7 +141,7 @@ class _Side:
         """Evaluate a part; whether it has more ends than before."""
         self._clock.check(_HINT)
         self._open.append((part, node))
-        now = self._evaluated(node, part[1])
+        now = self._evaluate(node, part[1])
         self._open.pop()
         grows = not now <= self._found[part]
         self._found[part] |= now
@@ -167,7 +167,7 @@ class _Side:
                 self._waiting[part] = inner
         return self._found[part]
 
-    def _evaluated(self, node: Expression, start: int) -> Set[int]:
+    def _evaluate(self, node: Expression, start: int) -> Set[int]:
         """The ends of an expression, given those of its parts."""
         match node:
             case Row(items=items):
@@ -571,7 +571,7 @@ class _Quotient:
         start = called_by(self._name_of[self._start(0, 0)])
         reached = list(reachable([start], referenced_by))
         names = Names(name for name in reached if name not in bodies)
-        final = {name: names.fresh(self._named(name)) for name in reached if name in bodies}
+        final = {name: names.fresh(self._base_name(name)) for name in reached if name in bodies}
         rules = tuple(
             replace(
                 rule,
@@ -624,7 +624,7 @@ class _Quotient:
             depths[name] = 1 + max(inside, default=0)
         return bodies
 
-    def _named(self, name: str) -> str:
+    def _base_name(self, name: str) -> str:
         """The base of the final name of a new rule."""
         key = self._key_of[name]
         if key.right == self._none[1]:

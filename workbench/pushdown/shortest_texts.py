@@ -92,12 +92,12 @@ class Shortest:
         callers: dict[int, list[tuple[State, State]]] = {}
 
         def arrive(text: bytes, state: State) -> None:
-            heappush(heap, (_ranked(text), False, state))
+            heappush(heap, (_rank_key(text), False, state))
             if network.finals[state]:
-                heappush(heap, (_ranked(text), True, int(network.owner[state])))
+                heappush(heap, (_rank_key(text), True, int(network.owner[state])))
 
         for initial in network.initials:
-            heappush(heap, (_ranked(b""), False, initial))
+            heappush(heap, (_rank_key(b""), False, initial))
         while heap:
             self.clock.check()
             (_, text), is_word, item = heappop(heap)  # the item is a rule or a state
@@ -124,7 +124,7 @@ class Shortest:
         Without ``waiting`` only through tail calls, which push no return state.
         """
         texts: dict[int, bytes] = {}
-        heap: list[tuple[_Ranked, int]] = [(_ranked(b""), first)]
+        heap: list[tuple[_Ranked, int]] = [(_rank_key(b""), first)]
         while heap:
             self.clock.check()
             (_, text), rule = heappop(heap)
@@ -134,7 +134,7 @@ class Shortest:
             for state, called, target in self._calls[rule]:
                 if waiting or not self._waits[target]:
                     longer = text + self.inside[state]
-                    heappush(heap, (_ranked(longer), called))
+                    heappush(heap, (_rank_key(longer), called))
         return texts
 
     @cached_property
@@ -182,7 +182,7 @@ class Shortest:
     def _return_chains(self, rule: int) -> Iterator[WayBack]:
         network = self.network
         times: dict[State, int] = {}
-        heap: list[tuple[_Ranked, tuple[State, ...], int]] = [(_ranked(b""), (), rule)]
+        heap: list[tuple[_Ranked, tuple[State, ...], int]] = [(_rank_key(b""), (), rule)]
         while heap:
             self.clock.check()
             (_, text), chain, ended = heappop(heap)
@@ -199,7 +199,7 @@ class Shortest:
                 if between is not None and not repeated:
                     longer = between + text
                     owner = int(network.owner[state])
-                    heappush(heap, (_ranked(longer), (*chain, state), owner))
+                    heappush(heap, (_rank_key(longer), (*chain, state), owner))
 
 
 #: A distance for states that cannot reach an end.
@@ -273,5 +273,5 @@ def unranked(order: tuple[int, bytes]) -> bytes:
     return order[1].translate(_BYTES)
 
 
-def _ranked(text: bytes) -> _Ranked:
+def _rank_key(text: bytes) -> _Ranked:
     return rank(text), text

@@ -28,8 +28,8 @@ def dotted(network: Network, state: State) -> str:
     before = _shortest(network, network.initials[rule], {state})
     finals = {s for s in range(len(network)) if network.finals[s] and network.owner[s] == rule}
     after = _shortest(network, state, finals)
-    left = _shown(network, before[-_MAX_SHOWN:], cut_left=len(before) > _MAX_SHOWN)
-    right = _shown(network, after[:_MAX_SHOWN], cut_right=len(after) > _MAX_SHOWN)
+    left = _display_symbols(network, before[-_MAX_SHOWN:], cut_left=len(before) > _MAX_SHOWN)
+    right = _display_symbols(network, after[:_MAX_SHOWN], cut_right=len(after) > _MAX_SHOWN)
     return " ".join(part for part in (f"{network.names[rule]} →", left, "•", right) if part)
 
 
@@ -60,7 +60,7 @@ def _shortest(network: Network, start: State, goals: set[State]) -> list[int]:
     return []
 
 
-def _shown(
+def _display_symbols(
     network: Network, symbols: list[int], *, cut_left: bool = False, cut_right: bool = False
 ) -> str:
     words: list[str] = []

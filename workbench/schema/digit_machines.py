@@ -219,7 +219,7 @@ class _Scientific:
             yield from digit_edges(marks, lambda d: self._read(state, d, FRACTION))
         if part in (WHOLE, FRACTION):
             for letter in (b"e", b"E"):
-                yield byte_edge(letter, self._marked(state))
+                yield byte_edge(letter, self._after_mantissa(state))
         if part == MARKED:
             signed = state._replace(part=POWER_SIGNED)
             yield byte_edge(b"+", signed)
@@ -247,7 +247,7 @@ class _Scientific:
         longest = max((len(bound.digits) for bound in bounds), default=0)
         return NumeralState(part, state.negative, min(position + 1, longest), compared)
 
-    def _marked(self, state: NumeralState) -> NumeralState:
+    def _after_mantissa(self, state: NumeralState) -> NumeralState:
         """The state after the mantissa, of which only the comparisons matter from here on."""
         compared = tuple(
             BELOW if b == EQUAL and len(bound.digits) > state.read else b

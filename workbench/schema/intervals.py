@@ -101,7 +101,7 @@ def _both(left: Grid, right: Grid) -> Grid:
         )
     points = np.flatnonzero(_points(left, step, int(period)) & _points(right, step, int(period)))
     members = frozenset(points.tolist())
-    return _reduced(step, int(period), members, left.between and right.between)
+    return _reduce(step, int(period), members, left.between and right.between)
 
 
 def _points(grid: Grid, step: Fraction, period: int) -> npt.NDArray[np.bool_]:
@@ -119,7 +119,7 @@ def _is_plain(grid: Grid) -> bool:
     return not grid.between and grid.period == 1 and bool(grid.members)
 
 
-def _reduced(step: Fraction, period: int, members: frozenset[int], between: bool) -> Grid:
+def _reduce(step: Fraction, period: int, members: frozenset[int], between: bool) -> Grid:
     """The same set in its simplest representation."""
     if not members and not between:
         return NOTHING

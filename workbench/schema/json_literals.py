@@ -76,7 +76,7 @@ def character_machine(alphabet: Alphabet, *, unescaped: bool = False) -> Charact
     """
     for cuts in _USUAL:
         if cuts.issuperset(alphabet.starts):
-            return _coarsened(_machine_of_ranges(cuts, unescaped), cuts, alphabet)
+            return _coarsen(_machine_of_ranges(cuts, unescaped), cuts, alphabet)
     return _Nodes(alphabet, unescaped).build()
 
 
@@ -86,7 +86,7 @@ def _machine_of_ranges(starts: frozenset[int], unescaped: bool) -> CharacterMach
     return _Nodes(Alphabet(tuple(sorted(starts)), tuple(range(len(starts)))), unescaped).build()
 
 
-def _coarsened(
+def _coarsen(
     characters: CharacterMachine, starts: frozenset[int], alphabet: Alphabet
 ) -> CharacterMachine:
     """The automaton of a coarser alphabet: atoms are renamed, then equal nodes are merged."""
@@ -180,7 +180,7 @@ class _Nodes:
             self.rows[escaped][ord(letter)] = self._atom(ord(meant))
         self.rows[escaped][ord("u")] = self._hex_digits(0, 4)
         start[QUOTE] = -2 - self.alphabet.size
-        return self._frozen()
+        return self._freeze()
 
     def _atom(self, code: int) -> int:
         return -2 - self.alphabet.atom(code)
@@ -264,7 +264,7 @@ class _Nodes:
                     self.rows[node][byte] = target
         return node
 
-    def _frozen(self) -> CharacterMachine:
+    def _freeze(self) -> CharacterMachine:
         nodes, atoms = len(self.rows), self.alphabet.size
         whole = np.full((nodes, 256), DEAD, np.int32)
         ahead = np.zeros((nodes, atoms + 1), np.bool_)
@@ -402,7 +402,7 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
         for alternatives in path
         for b in alternatives
     )
-    columns, classes = _refined(classes, sorted(used))
+    columns, classes = _refine(classes, sorted(used))
     table = np.empty((len(free) + len(nodes), len(columns)), np.int32)
     table[: len(free)] = free[:, columns]
     table[len(free) :] = table[root]
@@ -419,7 +419,7 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     return Dfa(classes, table, np.arange(len(table)) == _CLOSED)
 
 
-def _refined(
+def _refine(
     classes: npt.NDArray[np.uint16], used: list[int]
 ) -> tuple[list[int], npt.NDArray[np.uint16]]:
     """Refines byte classes so that each used byte is a class; returns a byte of each class too."""

@@ -68,9 +68,9 @@ def json_regex(
         options = [_SCALAR]
         if objects:
             pair = rf"{_STRING}{space}:{space}{value(objects - 1, arrays)}"
-            options.append(_listed(r"\{", pair, r"\}", space))
+            options.append(_list_pattern(r"\{", pair, r"\}", space))
         if arrays:
-            options.append(_listed(r"\[", value(objects, arrays - 1), r"\]", space))
+            options.append(_list_pattern(r"\[", value(objects, arrays - 1), r"\]", space))
         text = f"(?:{'|'.join(options)})"
         limits.check("unrolled", len(text), hint)
         return text
@@ -78,7 +78,7 @@ def json_regex(
     return f"{space}{value(objects, arrays)}{space}"
 
 
-def _listed(opening: str, item: str, closing: str, space: str) -> str:
+def _list_pattern(opening: str, item: str, closing: str, space: str) -> str:
     """Any number of items, separated by commas, between brackets."""
     return rf"{opening}{space}(?:{item}(?:{space},{space}{item})*{space})?{closing}"
 

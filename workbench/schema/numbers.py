@@ -69,7 +69,7 @@ class NumberSet:
         """The numbers from ``low`` to ``high``; an open end is not among them."""
         first = None if low is None else End(exact(low), after=open_low)
         last = None if high is None else End(exact(high), after=not open_high)
-        return _kept([Interval(first, last, EVERYTHING)])
+        return _merge_intervals([Interval(first, last, EVERYTHING)])
 
     @staticmethod
     def multiples(of: Number) -> NumberSet:
@@ -93,7 +93,7 @@ class NumberSet:
                 i += 1
             if two.high == high:
                 j += 1
-        return _kept(intervals, self.digits_only or other.digits_only)
+        return _merge_intervals(intervals, self.digits_only or other.digits_only)
 
     def __invert__(self) -> NumberSet:
         intervals = []
@@ -106,7 +106,7 @@ class NumberSet:
             reached, begun = interval.high, True
         if not begun or reached is not None:
             intervals.append(Interval(reached, None, EVERYTHING))
-        return _kept(intervals)
+        return _merge_intervals(intervals)
 
     def __or__(self, other: NumberSet) -> NumberSet:
         if not self.intervals or not other.intervals:
@@ -186,7 +186,7 @@ def exact(number: Number) -> Fraction:
     return Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
 
 
-def _kept(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
+def _merge_intervals(intervals: list[Interval], digits_only: bool = False) -> NumberSet:
     """Sorted intervals without empty ones; adjacent ones with the same grid are merged."""
     merged: list[Interval] = []
     for interval in intervals:

@@ -275,7 +275,7 @@ class References:
         if address.startswith("#"):
             resource, fragment = around, address[1:]
         else:
-            absolute, _, fragment = _joined(self.base(around), address).partition("#")
+            absolute, _, fragment = _resolve(self.base(around), address).partition("#")
             node = self._find(absolute)
             if node is None:
                 raise unsupported(
@@ -371,7 +371,7 @@ class References:
         around = resource.document.address
         if resource.parent is not None:
             around = self.base(self.resource(resource.parent))
-        return around if name is None else _joined(around, name).partition("#")[0]
+        return around if name is None else _resolve(around, name).partition("#")[0]
 
     def _find(self, address: str) -> Node | None:
         """The schema with an address: in the own text, a document, or inside a document."""
@@ -434,7 +434,7 @@ class References:
             waiting.extend(reversed(held))
 
 
-def _joined(base: str, address: str) -> str:
+def _resolve(base: str, address: str) -> str:
     """An address resolved against a base; an invalid one is returned unchanged."""
     try:
         return urljoin(base, address)

@@ -282,9 +282,9 @@ class _Reader:
         match start.body:
             case Sequence((before, value, after), _) if before == after:
                 start = replace(start, body=value)
-        return self._embedded((start, *others), base, node.span, None if is_own_text else node.span)
+        return self._embed((start, *others), base, node.span, None if is_own_text else node.span)
 
-    def _embedded(
+    def _embed(
         self, rules: Iterable[Rule], base: str, called: Span, override: Span | None = None
     ) -> Nonterminal:
         """Rules of a part under new names; the first one is their start."""
@@ -298,7 +298,7 @@ class _Reader:
             body = renamed(rule.body, new.__getitem__)
             span = rule.span if override is None else override
             name_span = rule.name_span if override is None else override
-            body = body if override is None else _moved(body, lambda _: called)
+            body = body if override is None else _move(body, lambda _: called)
             self.rules.append(Rule(new[rule.name], body, name_span, span))
         return Nonterminal(first, called)
 
@@ -333,10 +333,10 @@ class _Reader:
             )
         ordered = sorted(tree.rules, key=lambda rule: rule.name != "root")
         rules = (
-            Rule(rule.name, _moved(rule.body, moved), moved(rule.name_span), moved(rule.span))
+            Rule(rule.name, _move(rule.body, moved), moved(rule.name_span), moved(rule.span))
             for rule in ordered
         )
-        return self._embedded(rules, "grammar", node.span)
+        return self._embed(rules, "grammar", node.span)
 
     def _in_string(
         self, error: SourceError, node: Node, moved: Callable[[Span], Span]
@@ -366,7 +366,7 @@ class _Reader:
         if (tokens := members.get("max_tokens")) is not None and tokens.value is not None:
             hint = 'bound the characters: "max_chars": 100'
             refused(tokens, "how many tokens a text has depends on the vocabulary", hint)
-        excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
+        excluded = [*texts_of(members.get("excludes")), *_encode(ends)]
         body = free_text(excluded, node.span, self.operations)
         if (most := members.get("max_chars")) is not None and most.value is not None:
             self.limits.check("states", count_of(most), "allow fewer characters")
@@ -481,7 +481,7 @@ class _Reader:
         first = choice(whole, node.span) if whole else None
         if once and first is not None:
             return first
-        excluded = [*texts_of(members.get("excludes")), *_encoded(ends)]
+        excluded = [*texts_of(members.get("excludes")), *_encode(ends)]
         rules = [(trigger.encode(), choice(its, node.span)) for trigger, its in after.items()]
         span = node.span
         rest = dispatched(rules, excluded, span, self.operations, loop=not once)
@@ -537,7 +537,7 @@ def _literal(text: str, span: Span) -> Expression:
     return Literal(text.encode(), span) if text else Sequence((), span)
 
 
-def _encoded(ends: Iterable[str]) -> list[bytes]:
+def _encode(ends: Iterable[str]) -> list[bytes]:
     return [end.encode() for end in ends if end]
 
 
@@ -548,7 +548,7 @@ def _within(node: Node, message: str) -> str:
     return f"{location(node)}: {message}"
 
 
-def _moved(node: Expression, moved: Callable[[Span], Span]) -> Expression:
+def _move(node: Expression, moved: Callable[[Span], Span]) -> Expression:
     """The expression with other spans; the regex of a pattern keeps its own."""
-    inner = node.rebuild(lambda part: _moved(part, moved))
+    inner = node.rebuild(lambda part: _move(part, moved))
     return replace(inner, span=moved(node.span))

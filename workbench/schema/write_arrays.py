@@ -438,7 +438,7 @@ def _row(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression
             items.append(item)
         again = Sequence((comma, item), span)
         further = None if shape.high is None else shape.high - first
-        row = _repeated(again, max(shape.low - first, 0), further, name, span, writer)
+        row = _repeat(again, max(shape.low - first, 0), further, name, span, writer)
     for index in reversed(range(1, len(items))):
         row = [comma, items[index], *row]
         if index >= shape.low:
@@ -446,7 +446,7 @@ def _row(shape: Arrays, name: str, span: Span, writer: RuleWriter) -> Expression
     return sequence([items[0], *row], span)
 
 
-def _repeated(
+def _repeat(
     item: Expression, low: int, high: int | None, name: str, span: Span, writer: RuleWriter
 ) -> list[Expression]:
     """Copies of an item after the first; large numbers are counted in blocks."""

@@ -139,9 +139,9 @@ def _row(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) -> Expre
     index = steps.index(middle)
     is_first = shape.required.isdisjoint(steps[:index])
     row = [
-        *_shared(shape, steps[:index], True, f"{name}_before", owner, writer),
+        *_shared_members(shape, steps[:index], True, f"{name}_before", owner, writer),
         *_members(shape, [middle], is_first, owner, writer),
-        *_shared(shape, steps[index + 1 :], False, f"{name}_after", owner, writer),
+        *_shared_members(shape, steps[index + 1 :], False, f"{name}_after", owner, writer),
     ]
     return sequence(row, owner.span)
 
@@ -178,7 +178,7 @@ def _members(
     return row
 
 
-def _shared(
+def _shared_members(
     shape: Objects, steps: Row[_Step], is_first: bool, name: str, owner: LazySet, writer: RuleWriter
 ) -> list[Expression]:
     """The members before a property that distinguishes items, or those after it: a rule, if many.
@@ -238,14 +238,14 @@ def _in_blocks(shape: Objects, name: str, owner: LazySet, writer: RuleWriter) ->
     parts = [write_graph(graph, (0, 0, 0), writer, owner.node) for graph in graphs]
     while len(parts) > 1:
         parts = [
-            left if right is None else _followed(left, right, name, owner, writer)
+            left if right is None else _follow(left, right, name, owner, writer)
             for left, right in zip_longest(parts[::2], parts[1::2])
         ]
     inside, may_be_empty = parts[0]
     return inside, may_be_empty and not shape.low
 
 
-def _followed(left: _Part, right: _Part, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
+def _follow(left: _Part, right: _Part, name: str, owner: LazySet, writer: RuleWriter) -> _Part:
     """The members of one part, then those of another."""
     (first, first_optional), (second, second_optional) = left, right
     may_be_empty = first_optional and second_optional
@@ -254,13 +254,13 @@ def _followed(left: _Part, right: _Part, name: str, owner: LazySet, writer: Rule
     if first is None or second is None:
         return second if first is None else first, may_be_empty
     span = owner.span
-    calls = [_called(part, f"{name}_part", span, writer) for part in (first, second)]
+    calls = [_call_rule(part, f"{name}_part", span, writer) for part in (first, second)]
     more = sequence([writer.spacing.comma, calls[1]], span)
     row = sequence([calls[0], optional(more, span) if second_optional else more], span)
     return choice([row, calls[1]] if first_optional else [row], span), may_be_empty
 
 
-def _called(part: Expression, wanted: str, span: Span, writer: RuleWriter) -> Expression:
+def _call_rule(part: Expression, wanted: str, span: Span, writer: RuleWriter) -> Expression:
     """The call of a rule of an expression."""
     if isinstance(part, Nonterminal):
         return part

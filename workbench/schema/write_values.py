@@ -63,7 +63,7 @@ _MAX_LISTED = 3
 def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
     """``string``, ``string of 1 to 5 characters``, ``date``; ``lazy`` is the set it belongs to."""
     if texts.words is not None:
-        return _listed(sorted(texts.words), _quoted)
+        return _list_text(sorted(texts.words), _quoted)
     label = "string"
     members = (lazy and lazy.node.members) or {}
     if texts.content is not None and "format" in members:
@@ -73,7 +73,7 @@ def texts_label(texts: StringSet, lazy: LazySet | None = None) -> str:
     if texts.content is None or not {"minLength", "maxLength"}.isdisjoint(members):
         label += _lengths(texts.low, texts.high)
     if texts.without:
-        label += f" but {_listed(sorted(texts.without), _quoted)}"
+        label += f" but {_list_text(sorted(texts.without), _quoted)}"
     return label
 
 
@@ -93,8 +93,8 @@ def numbers_label(numbers: NumberSet) -> str:
     """``number``, ``integer from 0 to 10``, ``multiple of 5``, ``1, 2 or 3``."""
     points = [interval.point for interval in numbers.intervals]
     if all(point is not None for point in points):
-        return _listed([_number(point) for point in points if point is not None])
-    return _listed([_interval_label(interval) for interval in numbers.intervals])
+        return _list_text([_number(point) for point in points if point is not None])
+    return _list_text([_interval_label(interval) for interval in numbers.intervals])
 
 
 def _interval_label(interval: Interval) -> str:
@@ -123,7 +123,7 @@ def _number(number: Fraction) -> str:
 _quoted = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def _listed(words: Collection[str], write: Callable[[str], str] = str) -> str:
+def _list_text(words: Collection[str], write: Callable[[str], str] = str) -> str:
     """``a``, ``a or b``, ``a, b, c, …``."""
     shown = [*map(write, islice(words, _MAX_LISTED))]
     if len(words) > _MAX_LISTED:

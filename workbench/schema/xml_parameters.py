@@ -118,14 +118,14 @@ class _Writer:
                     [self.texts(option, blank, above) for option in options], node.span
                 )
         if any(name in keywords for name in _LISTS):
-            return self._listed(node, members, keywords, blank)
+            return self._list_values(node, members, keywords, blank)
         if ("type" not in members and not keywords) or "string" in _types(members.get("type")):
             if keywords:
                 hint = "leave it out: a string without quotes ends at the first </parameter>"
                 keyword = next(iter(keywords.values()))
                 raise unsupported(keyword, "a string as XML is not restricted further", hint)
             return self.free  # it covers the other types
-        return self._json(node, _written(node), blank)
+        return self._json(node, _json_text(node), blank)
 
     def _either(self, options: list[Expression], span: Span) -> Expression:
         if any(option is self.free for option in options):
@@ -149,12 +149,12 @@ class _Writer:
                 raise unsupported(
                     reference, "the schema of a parameter refers to shared ones only", hint
                 )
-        parts = [f"{json.dumps(member.step)}: {_written(member)}" for member in shared]
+        parts = [f"{json.dumps(member.step)}: {_json_text(member)}" for member in shared]
         return Sequence(
             (blank, self.value(node, f"{{{', '.join([*parts, text[1:]])}"), blank), node.span
         )
 
-    def _listed(
+    def _list_values(
         self,
         node: Node,
         members: Mapping[str, Node],
@@ -183,7 +183,7 @@ class _Writer:
         options: list[Expression] = [
             Literal(str(text).encode(), item.span) for text, item in texts.items()
         ]
-        others = [_written(item) for item in listed if not isinstance(item.value, str)]
+        others = [_json_text(item) for item in listed if not isinstance(item.value, str)]
         if others:
             options.append(self._json(node, f'{{"enum": [{", ".join(others)}]}}', blank))
         return self._either(options, node.span)
@@ -216,7 +216,7 @@ def _references(nodes: Iterable[Node]) -> Iterator[Node]:
         yield from _references(node.items or ())
 
 
-def _written(node: Node) -> str:
+def _json_text(node: Node) -> str:
     return node.document.source.text[node.start : node.end]
 
 

@@ -194,7 +194,7 @@ class Cursor:
                 Span(bracket.start, bracket.end),
                 f"add '{closing}' where the part ends",
             ).with_fix(closing, self._after_last())
-        after = f" after {self._shown(self.part(self.at - 1))}" if self.at else ""
+        after = f" after {self._display_text(self.part(self.at - 1))}" if self.at else ""
         return self.error(f"expected {wanted}{after}, not {self.found}", self._wrong(), hint)
 
     def no_item(self, wanted: str, hint: str) -> ParseError:
@@ -258,7 +258,7 @@ class Cursor:
         if self.here.type == END:
             return "the end of the text"
         if self.here.type != NOTHING:
-            return self._shown(self.here)
+            return self._display_text(self.here)
         character = self.source.text[self.here.start]
         return f"'{character}'" if character.isprintable() else repr(character)
 
@@ -269,7 +269,7 @@ class Cursor:
             return Span(end, end)
         return Span(self.here.start, max(self.here.end, self.here.start + 1))
 
-    def _shown(self, part: Part) -> str:
+    def _display_text(self, part: Part) -> str:
         return Lexeme(part.type, self.text(part), Span(part.start, part.end)).shown
 
 

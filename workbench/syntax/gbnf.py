@@ -303,7 +303,7 @@ def tag_dispatch(
     """
     _check_named(source, arguments, "excludes", "loop_after_dispatch")
     tags = [_tag(source, arguments, value) for value in arguments.plain]
-    excluded = [text.encode() for text in _excluded(source, arguments)]
+    excluded = [text.encode() for text in _excluded_texts(source, arguments)]
     words = [tag for tag, _ in tags] + excluded
     _check_apart(source, arguments, words)
     if operations is None:
@@ -331,7 +331,7 @@ def _tag(source: Source, arguments: Arguments, value: Value) -> tuple[bytes, Non
     return tag, Nonterminal(content[1].content, content[1].span)
 
 
-def _excluded(source: Source, arguments: Arguments) -> list[str]:
+def _excluded_texts(source: Source, arguments: Arguments) -> list[str]:
     value = arguments.named.get("excludes")
     if value is None:
         return []
@@ -520,7 +520,7 @@ class Reader:
             case "DOT":
                 return one_of(ANY_CHARACTER, span)
             case "NAME":
-                return self._called(part)
+                return self._call(part)
         cursor.enter(part)
         body = self._choice(cursor.starts[cursor.at])
         cursor.leave("'|' or another item", _HINT)
@@ -531,7 +531,7 @@ class Reader:
         text = ESCAPES.unescaped(self.source, Span(part.start + 1, part.end - 1)).text
         return Literal(text.encode(), Span(part.start, part.end))
 
-    def _called(self, name: Part) -> Expression:
+    def _call(self, name: Part) -> Expression:
         """called = name | macro arguments."""
         cursor = self.cursor
         text, span = cursor.text(name), Span(name.start, name.end)
@@ -636,9 +636,9 @@ class _AttributeRules:
             return self.terminals[name]
         chosen, body = self.options[name], self.bodies[name]
         if name in callers:
-            raise self._refused(f"{chosen.name} of a rule that calls itself", chosen)
+            raise self._refusal(f"{chosen.name} of a rule that calls itself", chosen)
         if self.operations is None:
-            raise self._refused(f"the attribute {chosen.name!r}", chosen)
+            raise self._refusal(f"the attribute {chosen.name!r}", chosen)
         rules = {
             called: self._terminal(called, (*callers, name))
             if called in self.options
@@ -652,6 +652,6 @@ class _AttributeRules:
         )
         return self.terminals[name]
 
-    def _refused(self, what: str, chosen: RuleOptions) -> ParseError:
+    def _refusal(self, what: str, chosen: RuleOptions) -> ParseError:
         message, hint = f"{what} cannot be read", "a rule is cut short whose texts need no stack"
         return ParseError(message, self.source, chosen.span, hint, "unsupported")

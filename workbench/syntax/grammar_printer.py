@@ -129,11 +129,11 @@ class KbnfPrinter(TreePrinter):
     def leaf(self, node: Leaf) -> str:
         match node:
             case Literal(value):
-                return _quoted(_text(value))
+                return _quote(_text(value))
             case Substrings(value):
-                return f"#substrs{_quoted(_text(value))}"
+                return f"#substrs{_quote(_text(value))}"
             case Pattern(_, stop, text):
-                return _PREFIX[stop] + _quoted(text)
+                return _PREFIX[stop] + _quote(text)
             case Except(excepted, limit):
                 most = "" if limit is None else f", {limit}"
                 return f"except!({self.atom(excepted)}{most})"
@@ -167,13 +167,13 @@ def _text(value: bytes) -> str:
         ) from None
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """The quoted text, with the quote that occurs less often; unprintable characters escaped."""
     quote = '"' if text.count("'") > text.count('"') else "'"
-    return quote + "".join(_escaped(character, quote) for character in text) + quote
+    return quote + "".join(_escape(character, quote) for character in text) + quote
 
 
-def _escaped(character: str, quote: str) -> str:
+def _escape(character: str, quote: str) -> str:
     if character == quote:
         return f"\\{quote}"
     if character in _ESCAPES:

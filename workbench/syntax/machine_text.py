@@ -294,7 +294,7 @@ def _pieces(line: str, begin: int) -> Iterator[tuple[int, int]]:
         if character == "#":
             break
         if character == "," and depth == 0:
-            yield _stripped(line, item, position)
+            yield _strip(line, item, position)
             item = position + 1
         elif character == "\\":
             position += 1
@@ -305,7 +305,7 @@ def _pieces(line: str, begin: int) -> Iterator[tuple[int, int]]:
         elif character in "()":
             depth = max(0, depth + (1 if character == "(" else -1))
         position += 1
-    yield _stripped(line, item, min(position, len(line)))
+    yield _strip(line, item, min(position, len(line)))
 
 
 def _class_end(line: str, position: int) -> int:
@@ -317,7 +317,7 @@ def _class_end(line: str, position: int) -> int:
     return min(position, len(line))
 
 
-def _stripped(line: str, begin: int, end: int) -> tuple[int, int]:
+def _strip(line: str, begin: int, end: int) -> tuple[int, int]:
     while begin < end and line[begin] in " \t\r":
         begin += 1
     while end > begin and line[end - 1] in " \t\r":

@@ -149,8 +149,8 @@ class _Recovery:
 
     def result(self) -> Recovered:
         tree = self._read_all()
-        appended = {*self.undefined, *self._lost(), _CALLER}
-        declared = {name for part in self.broken for name in self._declared(part)}
+        appended = {*self.undefined, *self._lost_names(), _CALLER}
+        declared = {name for part in self.broken for name in self._declared_names(part)}
         absent = frozenset(appended & {*self.undefined, *declared})
         if tree is not None:
             rules = tuple(rule for rule in tree.rules if rule.name not in appended)
@@ -192,7 +192,7 @@ class _Recovery:
         """Record an error and leave out what causes it; whether there is anything left to read."""
         name = error.source.text[error.span.start : error.span.end]
         of_name = error.kind == "undefined_nonterminal" and self.layout.names.fullmatch(name)
-        if of_name and not self.is_parsed and self._lost():
+        if of_name and not self.is_parsed and self._lost_names():
             self.is_parsed = True  # read once more, with a rule for each name that was lost
             return True
         self.is_parsed |= bool(of_name)
@@ -213,7 +213,7 @@ class _Recovery:
         self.broken.add(part)
         start = self.parts[part][0].start
         # the rule that is appended for a template has no parameters
-        if "{" not in name or name.partition("{")[0] not in (*self.undefined, *self._lost()):
+        if "{" not in name or name.partition("{")[0] not in (*self.undefined, *self._lost_names()):
             self._record(Located(error, Span(start, start + len(self._text(part).rstrip()))))
         if len(self.broken) < len(self.parts):
             return True
@@ -259,7 +259,7 @@ class _Recovery:
     def _rest(self) -> Source:
         """The text without the broken parts, and with rules for absent names."""
         text = self._without(self.broken)
-        rules = [self.layout.rule.format(name=name) for name in self._appended()]
+        rules = [self.layout.rule.format(name=name) for name in self._appended_names()]
         if self.is_parsed and (
             calls := [name for name in self._calls() if name not in self.undefined]
         ):
@@ -283,11 +283,11 @@ class _Recovery:
         span, _ = self.parts[part]
         return self.source.text[span.start : span.end]
 
-    def _appended(self) -> Iterator[str]:
+    def _appended_names(self) -> Iterator[str]:
         """The names of the rules that are appended to the text."""
         yield from self.undefined
         if self.is_parsed:
-            yield from (name for name in self._lost() if name not in self.undefined)
+            yield from (name for name in self._lost_names() if name not in self.undefined)
 
     def _calls(self) -> dict[str, Span]:
         """Where broken parts first call each name that no part defines."""
@@ -310,22 +310,24 @@ class _Recovery:
         if not name or head is None:  # a statement
             return [], set()
         body = Span(head.end(), span.end)
-        defined = {*re.findall(r"\w+", head[0]), *self._defined(part)}
+        defined = {*re.findall(r"\w+", head[0]), *self._defined_names(part)}
         return called_names(self.source.text, body, self.layout.lexemes), defined
 
-    def _lost(self) -> list[str]:
+    def _lost_names(self) -> list[str]:
         """The names that only broken parts define, or seem to; any in a statement."""
-        names = dict.fromkeys(name for part in sorted(self.broken) for name in self._defined(part))
+        names = dict.fromkeys(
+            name for part in sorted(self.broken) for name in self._defined_names(part)
+        )
         intact = {name for part, (_, name) in enumerate(self.parts) if part not in self.broken}
         return [name for name in names if name not in intact and self.layout.names.fullmatch(name)]
 
-    def _declared(self, part: int) -> list[str]:
+    def _declared_names(self, part: int) -> list[str]:
         name = self.parts[part][1]
         return [name] if name else self._words(part)
 
-    def _defined(self, part: int) -> list[str]:
+    def _defined_names(self, part: int) -> list[str]:
         """The names that a part declares, and those that a rule in its body would define."""
-        names = self._declared(part)
+        names = self._declared_names(part)
         return [*names, *_DEFINED.findall(self._text(part))] if self.parts[part][1] else names
 
     def _words(self, part: int) -> list[str]:

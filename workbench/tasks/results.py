@@ -57,12 +57,12 @@ class ResultsFile:
         self._journal = _journal_path(path)
         try:
             if path.exists():
-                self._add_all(*_stored(path))
+                self._add_all(*_read_stored(path))
             if self._journal.exists():
                 whole = _whole_lines(self._journal)
                 self._journal.write_bytes(whole)  # the process may have ended within a line
                 if whole:
-                    self._add_all(*_journaled(self._journal))
+                    self._add_all(*_read_journal(self._journal))
             self._append()
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise _not_kept(path, error) from error
@@ -168,7 +168,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
     settings: Record = {}
     by_key: dict[str, Outcome] = {}
     try:
-        for read, source in ((_stored, path), (_journaled, journal)):
+        for read, source in ((_read_stored, path), (_read_journal, journal)):
             if source.exists():
                 settings, outcomes = read(source)
                 by_key |= {outcome.key: outcome for outcome in outcomes}
@@ -181,7 +181,7 @@ def read_results(path: Path) -> tuple[Record, list[Record]]:
     return settings, [outcome.row for outcome in by_key.values()]
 
 
-def _stored(path: Path) -> tuple[Record, list[Outcome]]:
+def _read_stored(path: Path) -> tuple[Record, list[Outcome]]:
     import pyarrow.parquet as pq
 
     table = pq.read_table(path)
@@ -214,7 +214,7 @@ def _whole_lines(path: Path) -> bytes:
     return data[: data.rfind(b"\n") + 1]
 
 
-def _journaled(path: Path) -> tuple[Record, list[Outcome]]:
+def _read_journal(path: Path) -> tuple[Record, list[Outcome]]:
     """The journal's settings and outcomes; the file is not changed."""
     lines = [json.loads(line) for line in _whole_lines(path).decode().splitlines()]
     settings: Record = lines[0]["settings"] if lines else {}

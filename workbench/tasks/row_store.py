@@ -383,13 +383,13 @@ class StoredRows:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        with contextlib.closing(self._opened()) as database:
+        with contextlib.closing(self._open()) as database:
             (text,) = next(database.execute("SELECT record FROM about"))
         #: What ``_about`` computed.
         self.about: Record = json.loads(text)
         self._sorted: OrderedDict[tuple[str, str, bool], list[int]] = OrderedDict()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         return sqlite3.connect(f"{self.path.as_uri()}?mode=ro", uri=True)
 
     @contextlib.contextmanager
@@ -399,7 +399,7 @@ class StoredRows:
         Raises: LimitError; WorkbenchError if the file was removed.
         """
         try:
-            with contextlib.closing(self._opened()) as database:
+            with contextlib.closing(self._open()) as database:
                 database.set_progress_handler(_over_budget, 20_000)
                 yield _Reader(database, self.about["columns"])
         except sqlite3.OperationalError:

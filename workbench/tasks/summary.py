@@ -52,7 +52,7 @@ def _quantile(column: str, share: float) -> _Value:
     return lambda rows: float(rows[column].astype(float).quantile(share, "higher"))
 
 
-def _ended(how: str) -> _Value:
+def _count_ended(how: str) -> _Value:
     return lambda rows: float((rows["ended"] == how).sum())
 
 
@@ -74,11 +74,11 @@ _SUMMARY: dict[str, tuple[tuple[str, ...], _Value]] = {
     "passes": (("forward_passes",), _mean("forward_passes")),
     "tokens/s": (("tokens_per_second",), _median("tokens_per_second")),
     # of audit
-    "audited": (("ended", "over"), _ended("audited")),
+    "audited": (("ended", "over"), _count_ended("audited")),
     "over": (("over",), _sum("over")),
     "under": (("under",), _sum("under")),
     "by policy": (("by_policy",), _sum("by_policy")),
-    "refused": (("ended", "engine"), _ended("refused")),
+    "refused": (("ended", "engine"), _count_ended("refused")),
     "masks": (("masks",), _sum("masks")),
     # of bench --schemas
     "compiled": (("compiled",), _mean("compiled")),

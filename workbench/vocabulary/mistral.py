@@ -182,7 +182,7 @@ def _sentencepiece(path: Path, name: str) -> Vocabulary:
             }
         )
 
-    return _cached("sentencepiece", path, make, name)
+    return _from_cache("sentencepiece", path, make, name)
 
 
 def _tekken(path: Path, name: str) -> Vocabulary:
@@ -203,7 +203,7 @@ def _tekken(path: Path, name: str) -> Vocabulary:
         names = dict(enumerate(_TEKKEN_NAMES.split()[:special]))
         return _arrays(tokens, names) | {"pattern": pattern, "ranks": ranks}
 
-    return _cached("tekken", path, make, name)
+    return _from_cache("tekken", path, make, name)
 
 
 def _arrays(
@@ -219,7 +219,7 @@ def _arrays(
     }
 
 
-def _cached(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
+def _from_cache(kind: str, path: Path, make: Callable[[], Arrays], name: str) -> Vocabulary:
     """The vocabulary of a file, from the cache if it is there.
 
     Parsing takes 0.1 to 0.3 s. The key is the path, the size and the modification time.

@@ -34,7 +34,7 @@ def find(
     if not wanted:
         return [], 0
     fits: dict[TokenId, int] = {}
-    if (named := _named(vocabulary, query)) is not None:
+    if (named := _token_named(vocabulary, query)) is not None:
         fits[named] = _EQUALS
     for token_id, token in enumerate(vocabulary.tokens):
         if token is not None and (wanted in token or wanted.startswith(token)):
@@ -54,7 +54,7 @@ def typed_bytes(query: str) -> bytes:
     return _ESCAPES.sub(byte, query.encode())
 
 
-def _named(vocabulary: Vocabulary, query: str) -> TokenId | None:
+def _token_named(vocabulary: Vocabulary, query: str) -> TokenId | None:
     """The token given by name (``end``) or number (``#12``), if any."""
     if query == "end":
         return vocabulary.end

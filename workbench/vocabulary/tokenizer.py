@@ -41,10 +41,10 @@ def unpredictable_reason(spec: dict[str, Any], added: Sequence[AddedToken], is_k
         return "it leaves merges out at random"
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         return "its tokens mark the inside or the end of words"
-    return _normalised(spec) or _added(spec, added)
+    return _normalizer_reason(spec) or _added_token_reason(spec, added)
 
 
-def _normalised(spec: dict[str, Any]) -> str:
+def _normalizer_reason(spec: dict[str, Any]) -> str:
     """Normalisers may replace spaces, add a prefix, or produce one Unicode normal form."""
     normal_forms = 0
     for part in parts({"normalizer": spec.get("normalizer")}):
@@ -56,7 +56,7 @@ def _normalised(spec: dict[str, Any]) -> str:
     return ""
 
 
-def _added(spec: dict[str, Any], added: Sequence[AddedToken]) -> str:
+def _added_token_reason(spec: dict[str, Any], added: Sequence[AddedToken]) -> str:
     """Whether an added token is found must not depend on letters, or on a prefix, around it."""
     for entry in spec.get("added_tokens") or ():
         if entry.get("single_word"):

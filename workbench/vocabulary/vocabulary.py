@@ -149,7 +149,7 @@ class Vocabulary:
             tokenizer = Tokenizer(pairs, patterns, ignore_merges)
         elif merges is not None or pretokenizer is not None or ignore_merges:
             raise VocabularyError("expected merges or a tokenizer, not both")
-        self.tokens: Final = _checked(tokens, marked)
+        self.tokens: Final = _check(tokens, marked)
         #: All ids without a text, the end tokens' included; only end tokens are ever allowed.
         self.special: Final = marked
         #: The name used in messages.
@@ -273,7 +273,7 @@ def _empty(tokens: Sequence[bytes | None]) -> list[TokenId]:
     return [token_id for token_id, token in enumerate(tokens) if token == b""]
 
 
-def _checked(
+def _check(
     tokens: Sequence[bytes | None], special: frozenset[TokenId]
 ) -> Packed | tuple[bytes | None, ...]:
     """The tokens, with None for special ones.

@@ -203,7 +203,7 @@ def test_the_cached_automaton_is_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     fresh = room.pretokens.__wrapped__
     made = fresh(PATTERNS["words"])
     (file,) = (tmp_path / "grammar-workbench").iterdir()
-    monkeypatch.setattr(room, "_made", lambda _: pytest.fail("not cached"))
+    monkeypatch.setattr(room, "_learn", lambda _: pytest.fail("not cached"))
     read = fresh(PATTERNS["words"])
     monkeypatch.undo()
     np.testing.assert_array_equal(made.steps, read.steps)

@@ -147,7 +147,7 @@ def generate(
             raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
         chosen = CoupledSpeculation(loaded_model(draft, device, dtype))
     loaded = chatting(base, before_prompt(chat, system))
-    begun = _begun(loaded, replace(named, grammar=named.grammar.for_generation), prompt, heal)
+    begun = _begin(loaded, replace(named, grammar=named.grammar.for_generation), prompt, heal)
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
     if temperature is None:
@@ -330,7 +330,7 @@ def _finishing(
         return constraint
 
 
-def _begun(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -> Healed:
+def _begin(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -> Healed:
     """The tokens of the prompt, the example's by default, and what the grammar becomes after it."""
     text = prompt if prompt is not None else named.example.prompt if named.example else ""
     plain = Healed(tuple(model.encode(text)), b"", named.grammar)
@@ -430,7 +430,7 @@ def replay(
     """
     with errors_reported():
         text = text_of_file(trace, "name a run that the page exported as NDJSON")
-        page = replay_page(text, _named(trace, example))
+        page = replay_page(text, _example_of(trace, example))
         write_file(out, page.encode(), "choose another --out")
 
 
@@ -493,7 +493,7 @@ def _records(text: str) -> list[_Record]:
     return records
 
 
-def _named(trace: Path, example: str | None) -> Example | None:
+def _example_of(trace: Path, example: str | None) -> Example | None:
     """The example given by name, or by the name of the file."""
     gallery = load_gallery()
     if example is not None and example not in gallery:

@@ -250,7 +250,7 @@ def convert(
         grammar, target = named.grammar, source
     else:
         grammar = _read(source, from_, reading)
-    to = _wanted(target, to)
+    to = _target_notation(target, to)
     text = export(grammar, to)
     for note in export_notes(grammar, to):
         typer.echo(f"note: {note}", err=True)
@@ -272,7 +272,7 @@ def _read(source: Path | None, notation: str | None, reading: Reading) -> Gramma
     return reading.of_file(source, source_notation)
 
 
-def _wanted(target: Path | None, notation: str | None) -> str:
+def _target_notation(target: Path | None, notation: str | None) -> str:
     """The notation to write.
 
     Raises: WorkbenchError where neither an option nor the file's name gives one.

@@ -532,7 +532,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
                 given["reading"] = reading
             elif unnamed and (idle := reading.given()):
                 raise WorkbenchError(f"{idle} has no effect without a grammar", "leave it out")
-            command(named=None if unnamed else _named(options, reading), **given)
+            command(named=None if unnamed else _grammar_of(options, reading), **given)
 
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])
@@ -547,7 +547,7 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     return with_options
 
 
-def _named(options: dict[str, Any], reading: Reading) -> Named:
+def _grammar_of(options: dict[str, Any], reading: Reading) -> Named:
     """The grammar that the options name.
 
     Raises: WorkbenchError where they name none or several; and as ``Reading.grammar``.

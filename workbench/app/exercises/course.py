@@ -83,13 +83,13 @@ def decode_course(link: str) -> Course:
     decoded: list[Lesson | Exercise] = []
     for each in items:
         try:
-            decoded.append(_decoded(each))
+            decoded.append(_decode(each))
         except WorkbenchError as error:
             raise ExerciseError(f"item {len(decoded) + 1}: {error.message}", error.hint) from None
     return Course(title, tuple(decoded))
 
 
-def _decoded(item: object) -> Lesson | Exercise:
+def _decode(item: object) -> Lesson | Exercise:
     match item:
         case ["lesson", str(name)]:
             return lesson(name)

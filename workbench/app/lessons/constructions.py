@@ -100,7 +100,7 @@ class Positions:
                     tuple(p for part in ends for p in part.last),
                 )
             case Repeat():
-                return self._repeated(*simple_repeat(regex))
+                return self._repeat(*simple_repeat(regex))
             case _:
                 raise LessonError(
                     "expected characters, groups, alternatives and repetitions alone",
@@ -121,10 +121,10 @@ class Positions:
     def _row(self, parts: Iterable[Regex]) -> Ends:
         ends = Ends(True, (), ())
         for part in parts:
-            ends = self._joined(ends, self._ends(part))
+            ends = self._join(ends, self._ends(part))
         return ends
 
-    def _joined(self, left: Ends, right: Ends) -> Ends:
+    def _join(self, left: Ends, right: Ends) -> Ends:
         for position in left.last:
             followers = self.follow.setdefault(position, [])
             followers += [follower for follower in right.first if follower not in followers]
@@ -134,15 +134,15 @@ class Positions:
             (*left.last, *right.last) if right.empty else right.last,
         )
 
-    def _repeated(self, part: Regex, low: int, high: int | None) -> Ends:
+    def _repeat(self, part: Regex, low: int, high: int | None) -> Ends:
         if high == 0:
             return Ends(True, (), ())
         ends = Ends(True, (), ())
         for copy in range(max(1, low) if high is None else high):
             copy_ends = self._ends(part)
             if high is None and copy == max(1, low) - 1:
-                self._joined(copy_ends, copy_ends)  # the last copy repeats
-            ends = self._joined(ends, copy_ends if copy < low else replace(copy_ends, empty=True))
+                self._join(copy_ends, copy_ends)  # the last copy repeats
+            ends = self._join(ends, copy_ends if copy < low else replace(copy_ends, empty=True))
         return ends
 
 

@@ -255,7 +255,7 @@ def pruned(world: World, given: Given, *, after: str) -> Film:
             i: None for i, _, path in trees.readings if path[-1] in alive and path[-2] in near
         }
         lit = tuple(sorted(node for node in near & kept if depth[node] == level))
-        say = f"k = {level - 1}: {_asked(trees, level, depth, kept)}"
+        say = f"k = {level - 1}: {_level_words(trees, level, depth, kept)}"
         row = Row("mask", tuple(map(world.shown, sorted(within))) or ("∅",))
         frames.append(Frame(say, (View(lit, dead=frozenset(dead)),), (row,)))
     allowed = sorted({i for i, _, path in trees.readings if path[-1] in alive})
@@ -273,7 +273,7 @@ def _below(graph: Graph, roots: set[str]) -> set[str]:
     return nodes
 
 
-def _asked(trees: Planted, level: int, depth: dict[str, int], kept: set[str]) -> str:
+def _level_words(trees: Planted, level: int, depth: dict[str, int], kept: set[str]) -> str:
     label = {node.id: node.label for node in trees.graph.nodes}
     above = {edge.target: edge.source for edge in trees.graph.edges}
     asked = [node for node, its in depth.items() if its == level and above[node] in kept]
@@ -297,14 +297,14 @@ def scanner(world: World, given: Given, *, text: str = "") -> Film:
     for position, character in enumerate(read):
         for byte in character.encode():
             states = closure(nfa, moved(nfa, states, byte))
-            places = frozenset(_scanned(constraint, places, byte))
+            places = frozenset(_scan(constraint, places, byte))
         frames.append(_scan_frame(constraint, graph, states, places, read, position + 1))
         if not states:
             break
     return Film((graph,), tuple(frames), "text", opens_at(given))
 
 
-def _scanned(constraint: DominoConstraint, states: frozenset[int], byte: int) -> Iterator[int]:
+def _scan(constraint: DominoConstraint, states: frozenset[int], byte: int) -> Iterator[int]:
     """The scanner's states after a byte, without the parser."""
     scanner, kind = constraint.scanner, int(constraint.scanner.classes[byte])
     for state in states:

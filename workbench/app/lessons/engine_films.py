@@ -180,7 +180,7 @@ def cache(world: World) -> Table:
 
 
 @lru_cache(maxsize=32)
-def _derived(regex: str) -> tuple[Graph, tuple[Regex, ...]]:
+def _derivative_automaton(regex: str) -> tuple[Graph, tuple[Regex, ...]]:
     """The automaton of all derivatives of a regex, and these in the order of its nodes."""
     begin = plain(parse_regex(Source(regex, "lesson")))
     numbers: dict[Regex, int] = {begin: 0}
@@ -225,7 +225,7 @@ def lexer_and_rows(
 ) -> Film:
     """The derivatives of a lexeme, the Earley row, and the tokens that a slice answers."""
     constraint = engine_of(world, LexemeConstraint, "llguidance", slices=slices)
-    graph, rests = _derived(regex)
+    graph, rests = _derivative_automaton(regex)
     number = constraint.lexemes.index(lexeme)
     states = _states(constraint, number, rests[0])
 
@@ -557,13 +557,13 @@ def edges(world: World, *, terminal: str) -> Table:
                 for states in (edge.condition, edge.replacement)
             )
             reductions = _reductions(constraint, edge, which)
-            rows.append((before[::-1], (_spaced(before), _spaced(after), reductions)))
+            rows.append((before[::-1], (_state_names(before), _state_names(after), reductions)))
     heads = ("top of the stack", "becomes", "reductions")
     caption = f"The edges that read {terminal}; the top is last"
     return Table(caption, heads, tuple(row for _, row in sorted(rows)))
 
 
-def _spaced(states: Iterable[int]) -> str:
+def _state_names(states: Iterable[int]) -> str:
     return " ".join(map(str, states))
 
 

@@ -207,7 +207,7 @@ def options_question(
     """A question with options; ``right`` are the right ones, ``why`` explains the others."""
 
     def judge(answer: Answer) -> Reply:
-        chosen = _chosen(answer, len(options))
+        chosen = _choice_numbers(answer, len(options))
         wrong = sorted(chosen ^ right)
         if not wrong:
             return Reply(True, "Right.")
@@ -227,7 +227,7 @@ def _is(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def _chosen(answer: Answer, count: int) -> set[int]:
+def _choice_numbers(answer: Answer, count: int) -> set[int]:
     if isinstance(answer, str) or any(type(i) is not int or not 0 <= i < count for i in answer):
         raise LessonError("expected some of the options")
     return set(answer)
@@ -246,7 +246,7 @@ def number_question(value: Callable[[], float], hint: str = "") -> Question:
             return Reply(False, "Type a number.")
         exact = right == int(right)
         if answered == right or (not exact and math.isclose(answered, right, rel_tol=_TOLERANCE)):
-            return Reply(True, f"Right: {_shown(right)}.")
+            return Reply(True, f"Right: {_display_text(right)}.")
         size = "Too many" if answered > right else "Too few"
         if not exact:
             size = "Too much" if answered > right else "Too little"
@@ -255,7 +255,7 @@ def number_question(value: Callable[[], float], hint: str = "") -> Question:
     return Question("number", (), judge)
 
 
-def _shown(value: float) -> str:
+def _display_text(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.2f}"
 
 

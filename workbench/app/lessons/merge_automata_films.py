@@ -209,12 +209,12 @@ def cases(world: World, *, rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         start, accept = int(row.get("start", 0)), row["accept"]
         first, done = merged(world, row["edges"], start, accept)
-        lines.append((str(row["name"]), _written(first), _written(done[-1].automaton)))
+        lines.append((str(row["name"]), _edges_text(first), _edges_text(done[-1].automaton)))
     rules = " ".join(map(rule_name, in_order(world)))
     return Table(f"What {rules} does to a state", ("case", "before", "after"), tuple(lines))
 
 
-def _written(fsa: TokenDfa) -> str:
+def _edges_text(fsa: TokenDfa) -> str:
     """Edges as in a lesson file, ``0 a 1``; final states in brackets."""
     shown = {s: f"({s})" if s in fsa.finals else str(s) for s in fsa.edges}
     listed = (f"{shown[s]}\u00a0{visible(token)}\u00a0{shown[t]}" for s, token, t in arcs_of(fsa))

@@ -105,11 +105,11 @@ def constrained(world: World, spec: MethodSpec) -> TokenMachine:
     settings = {key: value for key, value in spec.items() if key != "name"}
     written, loose = settings.pop("template", ""), settings.pop("flexible", False)
     method = settings.pop("method", "automaton")
-    return _constrained(world, written, loose, method, tuple(settings.items()))
+    return _build_constraint(world, written, loose, method, tuple(settings.items()))
 
 
 @lru_cache(maxsize=256)
-def _constrained(
+def _build_constraint(
     world: World, written: str, loose: bool, method: str, options: tuple[tuple[str, Any], ...]
 ) -> TokenMachine:
     grammar = template_of(written, loose).grammar if written else world.grammar

@@ -32,7 +32,7 @@ def _monitor(name: str) -> Monitor:
     return MONITORS[name].make(LIMITS)
 
 
-def _joined(world: World, name: str) -> Monitored:
+def _monitored_constraint(world: World, name: str) -> Monitored:
     # a lesson's grammar has a part of the monitor's programs, so it need not fit
     return Monitored(world.constraint, _monitor(name), LIMITS)
 
@@ -60,7 +60,7 @@ def _monitor_choices(
 def monitored(world: World, given: Given, *, monitor: str, tokens: tuple[str, ...] = ()) -> Film:
     """The machine of the rules under a monitor; the reader takes tokens that both allow."""
     film = stack_films.over_tokens(world, given, tokens=tokens, drawn="rules")
-    joined = _joined(world, monitor)
+    joined = _monitored_constraint(world, monitor)
     state, so_far, frames = joined.initial, b"", list[Frame]()
     for position, frame in enumerate(film.frames):
         if position:
@@ -100,7 +100,7 @@ def _monitor_refused(monitor: Monitor, text: str) -> str:
 
 def taken_away(world: World, *, monitor: str, after: Sequence[Sequence[str]]) -> Table:
     """For each beginning the tokens that the grammar allows, and those that the monitor removes."""
-    joined, rows = _joined(world, monitor), []
+    joined, rows = _monitored_constraint(world, monitor), []
     for tokens in after:
         state = _after(joined, tokens)
         wide, mask = joined.a.mask(state[0]), joined.mask(state)
@@ -112,7 +112,7 @@ def taken_away(world: World, *, monitor: str, after: Sequence[Sequence[str]]) ->
 
 def allowed_under(world: World, *, monitor: str, after: Sequence[str]) -> Question:
     """Which tokens are allowed after some tokens under a monitor."""
-    joined = _joined(world, monitor)
+    joined = _monitored_constraint(world, monitor)
     text = b"".join(map(token_bytes, after))
     every = _monitor_choices(joined, _after(joined, after), text, token_films.choices(world, text))
     return token_films.allowed_question(every)
@@ -127,6 +127,6 @@ def programs(world: World, *, monitor: str, options: Sequence[str]) -> Question:
 
 def removed(world: World, *, monitor: str, after: Sequence[str]) -> float:
     """The number of tokens that a monitor removes from the grammar's mask."""
-    joined = _joined(world, monitor)
+    joined = _monitored_constraint(world, monitor)
     state = _after(joined, after)
     return len(joined.a.mask(state[0])) - len(joined.mask(state))

@@ -72,7 +72,7 @@ def _token_edges(world: World) -> float:
     return compose_pda(world.grammar.rules, world.vocabulary).edge_count
 
 
-def _allowed(world: World, *, after: str = "") -> float:
+def _count_allowed(world: World, *, after: str = "") -> float:
     constraint = world.constraint
     state = constraint.step_bytes(constraint.initial, after.encode())
     return 0 if state is None else len(constraint.mask(state))
@@ -146,7 +146,7 @@ QUANTITIES: dict[str, Callable[..., float]] = {
     "states of Thompson's machine": _nfa_states,
     "sets of the subset construction": _sets,
     "token edges": _token_edges,
-    "allowed tokens": _allowed,
+    "allowed tokens": _count_allowed,
     "spellings": _cuts,
     "states of the transducer": _transducer,
     "height of the stack": _height,

@@ -201,13 +201,13 @@ def passed(world: World, by: MethodSpec, strategy: str, tokens: int = 0) -> Pass
         rest = ids[starts[index] :]
         last = index + 1 == len(starts)
         end = _right(proposed, rest) + 1 if last else starts[index + 1] - starts[index]
-        forced = _forced(constraint, ids[: starts[index]], proposed)
+        forced = _are_forced(constraint, ids[: starts[index]], proposed)
         passes.append(Judged(proposed, forced, tuple(rest[:end])))
     over = sum(len(judged.taken) for judged in passes)
     return Passed(steps, tuple(passes), tuple(ids[over:]))
 
 
-def _forced(
+def _are_forced(
     constraint: Constraint, before: Sequence[TokenId], proposed: Sequence[TokenId]
 ) -> tuple[bool, ...]:
     """For each proposal, whether the mask allows only this token."""

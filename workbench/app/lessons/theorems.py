@@ -29,9 +29,9 @@ def transduced(world: World, *, longest: int) -> Table:
     rows = []
     for ids in _sequences(world, longest):
         tokens = [world.vocabulary.tokens[i] or b"" for i in ids]
-        written = " or ".join(sorted(_quoted(text) for text in machine.transduce(tokens)))
+        written = " or ".join(sorted(_quote(text) for text in machine.transduce(tokens)))
         cycles = "  ".join(world.shown(i) for i in ids) or "none"
-        rows.append((cycles, written, _quoted(b"".join(tokens))))
+        rows.append((cycles, written, _quote(b"".join(tokens))))
     heads = ("cycles taken", "T(x) writes", "D(x)")
     return Table(f"All sequences of at most {longest} tokens", heads, tuple(rows))
 
@@ -57,7 +57,7 @@ def composed_reads(world: World, *, longest: int) -> Table:
         text = world.vocabulary.decode(ids)
         shown = "  ".join(world.shown(i) for i in ids) or "(nothing)"
         accepts = _YES if world.grammar.accepts(text) else _NO
-        rows.append((shown, composed, _quoted(text), accepts))
+        rows.append((shown, composed, _quote(text), accepts))
     heads = ("x", "composed", "D(x)", "language")
     return Table(f"Sequences of at most {longest} tokens", heads, tuple(rows))
 
@@ -76,5 +76,5 @@ def _sequences(world: World, longest: int) -> Iterator[tuple[TokenId, ...]]:
         yield from product(ids, repeat=size)
 
 
-def _quoted(text: bytes) -> str:
+def _quote(text: bytes) -> str:
     return visible(text) or "(empty)"

@@ -120,21 +120,21 @@ def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> 
     frames, state, so_far = [], dfa.initial, b""
     ids = taken(world, given, tokens)
     say = "State 0: these tokens may come first."
-    frames.append(_masked(world, graph, state, ids, 0, so_far, say))
+    frames.append(_mask_frame(world, graph, state, ids, 0, so_far, say))
     for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token is None:
-            frames.append(_ended(world, graph, state, ids, so_far))
+            frames.append(_end_frame(world, graph, state, ids, so_far))
             break
         target = dfa.run(token, state)
         if target == DEAD or not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_masked(world, graph, state, ids, position, so_far, say))
+            frames.append(_mask_frame(world, graph, state, ids, position, so_far, say))
             break
         so_far += token
         say = f"{world.shown(token_id)} leads from state {state} to state {target}."
         frames.append(
-            _masked(world, graph, target, ids, position + 1, so_far, say, state, token_id)
+            _mask_frame(world, graph, target, ids, position + 1, so_far, say, state, token_id)
         )
         state = target
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
@@ -146,7 +146,7 @@ def allows(world: World, so_far: bytes, token_id: TokenId) -> bool:
     return state is not None and token_id in world.constraint.mask(state)
 
 
-def _masked(
+def _mask_frame(
     world: World,
     graph: Graph,
     state: int,
@@ -169,7 +169,7 @@ def _arcs_of(graph: Graph, source: str, target: str, token: str) -> tuple[int, .
     return tuple(a for a in arcs if token in graph.edges[a].labels) or arcs
 
 
-def _ended(
+def _end_frame(
     world: World, graph: Graph, state: int, ids: tuple[TokenId, ...], so_far: bytes
 ) -> Frame:
     good = world.grammar.accepts(so_far)
@@ -189,28 +189,28 @@ def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> F
     frames, state, so_far = [], dfa.initial, b""
     ids = taken(world, given, tokens)
     say = "The machine starts in state 0; its edges are bytes."
-    frames.append(_masked(world, graph, state, ids, 0, so_far, say))
+    frames.append(_mask_frame(world, graph, state, ids, 0, so_far, say))
     for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token is None:
-            frames.append(_ended(world, graph, state, ids, so_far))
+            frames.append(_end_frame(world, graph, state, ids, so_far))
             break
         if not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_masked(world, graph, state, ids, position, so_far, say))
+            frames.append(_mask_frame(world, graph, state, ids, position, so_far, say))
             break
         target = dfa.run(token, state)
         so_far += token
         say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {target}."
-        frame = _masked(world, graph, target, ids, position + 1, so_far, say)
-        passed = tuple(_passed(dfa, token, state))
+        frame = _mask_frame(world, graph, target, ids, position + 1, so_far, say)
+        passed = tuple(_path_states(dfa, token, state))
         arcs = tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
         frames.append(Frame(frame.say, (View((str(target),), arcs),), frame.rows, frame.choices))
         state = target
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
 
-def _passed(dfa: Dfa, token: bytes, state: int) -> Iterator[tuple[int, int]]:
+def _path_states(dfa: Dfa, token: bytes, state: int) -> Iterator[tuple[int, int]]:
     for byte in token:
         target = dfa.step(state, byte)
         yield state, target

@@ -56,7 +56,7 @@ def audit_engines(handlers: Handlers, fields: Record) -> Record:
     """The audit of every installed engine, or why no engine can be audited."""
     request = TextRequest.of(fields)
     handlers.compiled(request).readable()  # reports its errors
-    audits, stderr_text = _audited(request)
+    audits, stderr_text = _run_audits(request)
     if audits:
         return {"ok": True, "audits": audits}
     if "none of the engines is installed" in stderr_text:
@@ -68,7 +68,7 @@ def audit_engines(handlers: Handlers, fields: Record) -> Record:
     }
 
 
-def _audited(request: TextRequest) -> tuple[list[Record], str]:
+def _run_audits(request: TextRequest) -> tuple[list[Record], str]:
     """The audits that were done in time, and what the process wrote to stderr."""
     which = ("--notation", str(request.notation), "--start", request.start)
     ends, audits = time.monotonic() + _MAX_SECONDS, list[Record]()

@@ -112,10 +112,10 @@ def lint_grammar(handlers: Handlers, fields: Record) -> Record:
     problems = [
         problem_record(problem) for problem in (*advised, *closing_advice(request, compiled))
     ]
-    return {"ok": True, "problems": problems, "searched": _searched(lint.pieces)}
+    return {"ok": True, "problems": problems, "searched": _search_extent(lint.pieces)}
 
 
-def _searched(pieces: int | None) -> str:
+def _search_extent(pieces: int | None) -> str:
     """How far the search for an ambiguous text went; empty if it was complete."""
     if pieces is None:
         return ""
@@ -252,7 +252,7 @@ def draw_railroad(handlers: Handlers, fields: Record) -> Record:
         grammar = compiled.readable()
         drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar has a tree or a regex"
-    drawn = _fitted(drawn_of, box_of(fields).width, absent)
+    drawn = _fit(drawn_of, box_of(fields).width, absent)
     of_rules = isinstance(drawn_of, GrammarTree)
     count = count_of(drawn.rules, "rule") if of_rules else "the regex"
     if drawn.drawn < drawn.rules and of_rules:
@@ -279,7 +279,7 @@ def draw_railroad(handlers: Handlers, fields: Record) -> Record:
 _MAX_FITS = 3
 
 
-def _fitted(rules: GrammarTree | Regex, width: float, absent: Collection[str]) -> Railroad:
+def _fit(rules: GrammarTree | Regex, width: float, absent: Collection[str]) -> Railroad:
     """The railroad diagrams with a line length at which text keeps its size in this width."""
     lines = width - 60
     for _ in range(_MAX_FITS):

@@ -204,17 +204,17 @@ def compared_run(handlers: Handlers, fields: Record) -> Record:
 
 def compare_lines(handlers: Handlers, fields: Record) -> Iterator[str]:
     """The lines of a comparison, one text for each batch; an error is its last line."""
-    computed = in_thread(_computed(handlers, fields), BATCH_SECONDS)
+    computed = in_thread(_comparison_records(handlers, fields), BATCH_SECONDS)
     return handlers.streams.texts(with_head(handlers, fields, computed))
 
 
 def compare_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
     """The records of a comparison; an error is the last one."""
-    computed = ([record] for record in _computed(handlers, fields))
+    computed = ([record] for record in _comparison_records(handlers, fields))
     return chain.from_iterable(with_head(handlers, fields, computed))
 
 
-def _computed(handlers: Handlers, fields: Record) -> Iterator[Record]:
+def _comparison_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
     yield from _records(handlers.with_model(fields), CompareRequest.of(fields))
 
 
@@ -297,7 +297,7 @@ class _Recorder:
             case RunStep(step=step):
                 if math.isnan(step.logprob):
                     self._unknown.append(step.index)
-                return {"k": "step", "r": number, **self._taken(step)}
+                return {"k": "step", "r": number, **self._token_fields(step)}
             case RunEnded(measures=measures, trace=trace):
                 fields = {name: _plain(value) for name, value in measures.as_record().items()}
                 late = [[i, _bits(trace.steps[i].surprisal)] for i in self._unknown]
@@ -307,7 +307,7 @@ class _Recorder:
             case RunFailed(error=error):
                 return {"k": "failed", "r": number, **who, "why": sentence(error)}
 
-    def _taken(self, step: Step) -> Record:
+    def _token_fields(self, step: Step) -> Record:
         """The fields of a token in a strip, named as in a step; few, as there are many tokens."""
         marks = {"forced": step.forced, "cut": step.intervened, "skipped": not step.forward}
         return {

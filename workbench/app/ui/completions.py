@@ -121,13 +121,13 @@ def _in_regexes(where: str, backslash: str = "\\") -> tuple[Context, ...]:
     escapes = tuple(Completion(backslash + name, about) for name, about in _ESCAPES)
     return (
         Context(r"\(\?P?<(\w*)$", _extensions(), where=where, eager=True),
-        Context(rf"{escaped}[pP]\{{(\w*)$", _closed(_PROPERTIES, "}"), where=where, eager=True),
+        Context(rf"{escaped}[pP]\{{(\w*)$", _with_end(_PROPERTIES, "}"), where=where, eager=True),
         Context(r"(?:^|[^\\])(\(\?[<=!:>a-zP]*)$", _GROUPS, where=where),
         Context(rf"(?:^|[^\\])(?:{escaped}{escaped})*({escaped}[a-zA-Z]?)$", escapes, where=where),
     )
 
 
-def _closed(items: Iterable[Completion], end: str) -> tuple[Completion, ...]:
+def _with_end(items: Iterable[Completion], end: str) -> tuple[Completion, ...]:
     return tuple(Completion(item.text, item.about, item.text + end) for item in items)
 
 

@@ -146,7 +146,7 @@ def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Reco
         "ok": True,
         "outcome": str(graded.outcome),
         "solved": graded.solved,
-        "say": _said(graded),
+        "say": _verdict_sentence(graded),
         "text": text if text is None or len(text) <= MAX_TRIED_CHARACTERS else None,
         "gained": graded.gained,
         "share": graded.share if graded.outcome is Outcome.WRONG and not graded.unmet else None,
@@ -164,7 +164,7 @@ def _utf8(data: bytes) -> str | None:
         return None
 
 
-def _said(graded: Graded) -> str:
+def _verdict_sentence(graded: Graded) -> str:
     """The sentence of a verdict."""
     if graded.outcome is Outcome.RIGHT:
         return "Right: your answer accepts the texts of the language and no others."

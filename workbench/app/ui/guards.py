@@ -162,7 +162,7 @@ class RequestGuard:
             return
         try:
             with anyio.fail_after(BODY_SECONDS):
-                receive = await self._checked(scope, receive)
+                receive = await self._read_and_check(scope, receive)
         except HTTPException as refused:
             answer = JSONResponse({"detail": refused.detail}, refused.status_code)
             await answer(scope, receive, send)
@@ -202,7 +202,7 @@ class RequestGuard:
         finally:
             watching.cancel()
 
-    async def _checked(self, scope: Scope, receive: Receive) -> Receive:
+    async def _read_and_check(self, scope: Scope, receive: Receive) -> Receive:
         """The request's messages, its body read and checked.
 
         Raises: HTTPException to refuse it; ClientDisconnect.
@@ -281,7 +281,7 @@ class RequestGuard:
         if door == "component_server":
             return self._question(body)
         if door == "queue/join":
-            return self._joined(body)
+            return self._event_name(body)
         if door in ("call", "call/v2"):
             if name not in self._endpoints:
                 names = ", ".join(self._endpoints)
@@ -306,7 +306,7 @@ class RequestGuard:
             raise HTTPException(400, "expected an object as data")
         return cast("str", name)
 
-    def _joined(self, body: Mapping[str, Any]) -> str:
+    def _event_name(self, body: Mapping[str, Any]) -> str:
         """The name of an event of the page, or of an endpoint that Gradio's clients call."""
         index = body.get("fn_index")
         function = self._page.fns.get(index) if type(index) is int else None

@@ -175,16 +175,16 @@ class Handlers:
         try:
             request = TextRequest.of(fields)
         except WorkbenchError as error:
-            return _refused(Problem.of(error))
+            return _refusal(Problem.of(error))
         if not request.text.strip():
-            return {**_refused(), "empty": True}
+            return {**_refusal(), "empty": True}
         compiled = self.compiled(request)
         hints = _hints(request)
         if compiled.grammar is None:
             whole = self.compiled(replace(request, hole=None))
             unfilled = {} if whole.grammar is None else {"unfilled": True}
             drawable = {} if compiled.diagnosis.tree is None else {"drawable": True}
-            return {**_refused(*compiled.problems), **hints, **unfilled, **drawable}
+            return {**_refusal(*compiled.problems), **hints, **unfilled, **drawable}
         problems = (*compiled.problems, *compiled.advice, *closing_advice(request, compiled))
         return {
             "ok": True,
@@ -425,7 +425,7 @@ def _hints(request: TextRequest) -> Record:
     }
 
 
-def _refused(*problems: Problem) -> Record:
+def _refusal(*problems: Problem) -> Record:
     return {
         "ok": False,
         "looks": "",

@@ -86,7 +86,7 @@ class ModelRoom:
         self.sessions = SessionPool()
         #: Computes all runs with the model.
         self.loop = PassLoop()
-        self._load = load or self._loaded
+        self._load = load or self._load_model
         self._stage = "loading"
         self._load_vocabulary = load_vocabulary or partial(load_vocabulary_of, revision=revision)
         self._done = threading.Event()
@@ -117,7 +117,7 @@ class ModelRoom:
         finally:
             self._done.set()
 
-    def _loaded(self, name: str) -> LanguageModel:
+    def _load_model(self, name: str) -> LanguageModel:
         def show(stage: str, done: float | None) -> None:
             self._stage = stage if done is None else f"{stage} {done:.0%}"
 

@@ -217,7 +217,9 @@ def part(handlers: Handlers, admission: Admission, name: str, value: str = "") -
     Text of users and models is never put into the template, because Gradio would evaluate ``${…}``
     and ``{{…}}`` in it. It is passed as ``value`` and enters the page through textContent.
     """
-    questions = [_named(handlers, admission, *each) for each in QUESTIONS.get(name, {}).items()]
+    questions = [
+        _gradio_function(handlers, admission, *each) for each in QUESTIONS.get(name, {}).items()
+    ]
     return gr.HTML(
         value,
         html_template=skeleton(name),
@@ -229,7 +231,7 @@ def part(handlers: Handlers, admission: Admission, name: str, value: str = "") -
     )
 
 
-def _named(
+def _gradio_function(
     handlers: Handlers, admission: Admission, name: str, question: _Question
 ) -> Callable[[_Fields, gr.Request], Awaitable[_Answer | None]]:
     """A request as a function for Gradio, which calls it by its ``__name__``."""

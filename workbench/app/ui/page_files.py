@@ -63,7 +63,7 @@ def join_modules(folder: Path, entry: str, late: Mapping[str, str] = MappingProx
     """
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
-    modules = (_wrapped(name, text) for name, text in sources.items())
+    modules = (_wrap(name, text) for name, text in sources.items())
     constants = f"const NOTATIONS = {_notations()};", f"const LATE = {encoded(dict(late))};"
     return "\n".join(('"use strict";', *constants, *modules))
 
@@ -78,7 +78,7 @@ def join_late(folder: Path, entry: str, page: str) -> str:
         raise ModuleError(f"{entry} is late, and {page} imports it")
     sources: dict[str, str] = {}
     _collect(folder, entry, sources, ())
-    modules = (_wrapped(name, text) for name, text in sources.items() if name not in page_modules)
+    modules = (_wrap(name, text) for name, text in sources.items() if name not in page_modules)
     arrived = f"module_late.arrived({json.dumps(entry)}, {_constant(entry)});"
     return "\n".join(('"use strict";', *modules, arrived))
 
@@ -121,10 +121,10 @@ def _collect(folder: Path, name: str, sources: dict[str, str], path: tuple[str, 
     sources[name] = text
 
 
-def _wrapped(name: str, text: str) -> str:
+def _wrap(name: str, text: str) -> str:
     """A module as a constant that holds what it exports."""
     exported = _EXPORT.findall(text)
-    imports = "".join(_taken(names, source) for names, source in _IMPORT.findall(text))
+    imports = "".join(_destructuring(names, source) for names, source in _IMPORT.findall(text))
     body = _EXPORT.sub("", _IMPORT.sub("", text))
     if unknown := _UNKNOWN.search(body):
         raise ModuleError(f"{name}: this form cannot be joined: {unknown[0]}")
@@ -138,7 +138,7 @@ def _compact(text: str) -> str:
     return _INDENTATION.sub("", _COMMENT.sub("", text))
 
 
-def _taken(names: str, source: str) -> str:
+def _destructuring(names: str, source: str) -> str:
     """An import statement as a destructuring: ``a, b as c`` becomes ``{ a, b: c }``."""
     bindings = (name.strip().replace(" as ", ": ") for name in names.split(","))
     return f"const {{ {', '.join(filter(None, bindings))} }} = {_constant(source)};\n"

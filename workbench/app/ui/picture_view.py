@@ -38,7 +38,9 @@ def find_states(handlers: Handlers, fields: Record) -> Record:
         if not query:
             return {"ok": True, "found": []}
         seen: dict[str, Record] = {}
-        for state, why in _matches(_searched(handlers, fields, machine, drawn), query, drawn):
+        for state, why in _matches(
+            _graph_to_search(handlers, fields, machine, drawn), query, drawn
+        ):
             number = drawn.numbers.get(state, state)
             seen.setdefault(state, {"id": state, "number": number, "why": why})
             if len(seen) == _MAX_FOUND:
@@ -48,7 +50,7 @@ def find_states(handlers: Handlers, fields: Record) -> Record:
         return {"ok": False, "found": [], "why": sentence(error)}
 
 
-def _searched(handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn) -> Graph:
+def _graph_to_search(handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn) -> Graph:
     """The graph that is searched: for a machine over tokens the one over characters."""
     if machine is Machine.TOKENS:
         under = (

@@ -121,7 +121,7 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> Reco
     centre = drawn.names.get(view.centre, view.centre)
     drawing = _drawing(drawn, machine, view, centre)
     graph = drawing.graph
-    count = _shown(graph, drawn.parts.states)
+    count = _extent_note(graph, drawn.parts.states)
     if machine in (Machine.RULES, Machine.STACK) and view.level is Level.CALLS:
         shown, rules = len(graph.nodes), len(drawn.graph.clusters)
         count = count_of(rules, "rule") if shown == rules else f"{shown:,} of {rules:,} rules"
@@ -289,7 +289,7 @@ def leaving_edges(
     return Leaving(state, (), edges, tuple(() for _ in edges))
 
 
-def _shown(graph: Graph, total: int) -> str:
+def _extent_note(graph: Graph, total: int) -> str:
     """The note on how much of the machine is in the picture."""
     shown = len(graph.states)
     if not total:

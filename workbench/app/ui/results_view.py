@@ -262,7 +262,7 @@ def _about(name: str, stored: StoredRows) -> Record:
     }
 
 
-def _asked(fields: Record) -> tuple[StoredRows | None, str]:
+def _requested_rows(fields: Record) -> tuple[StoredRows | None, str]:
     """The rows that a question is about, and its filter."""
     return results_store().rows(text_in(fields, "file", 64)), text_in(fields, "wanted", 500)
 
@@ -274,19 +274,19 @@ def _numbers(stored: StoredRows, fields: Record, wanted: str) -> list[int]:
 @or_refusal
 def results_rows(_: Handlers, fields: Record) -> Record:
     """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
-    stored, wanted = _asked(fields)
+    stored, wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "rows": []}
     numbers = _numbers(stored, fields, wanted)
     offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
     rows = [
-        {"n": n, "cells": [_shown(value) for value in cells]}
+        {"n": n, "cells": [_cell_value(value) for value in cells]}
         for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
     ]
     return {"ok": True, "lost": False, "total": len(numbers), "rows": rows}
 
 
-def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
+def _cell_value(value: Any) -> Any:  # noqa: ANN401  # a cell
     if isinstance(value, str) and len(value) > _CELL:
         return value[:_CELL] + "…"
     return value
@@ -295,7 +295,7 @@ def _shown(value: Any) -> Any:  # noqa: ANN401  # a cell
 @or_refusal
 def results_row(_: Handlers, fields: Record) -> Record:
     """A row with its texts, its grammar for the editor, and the tokens of its run."""
-    stored, _wanted = _asked(fields)
+    stored, _wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
     row = stored.row(int(number_in(fields, "n", 0, 0, 2**40)))
@@ -343,7 +343,7 @@ def _tokens_of(text: object) -> list[int]:
 @or_refusal
 def results_plot(_: Handlers, fields: Record) -> Record:
     """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
-    stored, wanted = _asked(fields)
+    stored, wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "groups": [], "left": 0}
     values_by_group = stored.distribution(text_in(fields, "column", 200), wanted)
@@ -371,7 +371,7 @@ def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
 @or_refusal
 def results_csv(_: Handlers, fields: Record) -> Record:
     """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
-    stored, wanted = _asked(fields)
+    stored, wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
     numbers = _numbers(stored, fields, wanted)

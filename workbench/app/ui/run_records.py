@@ -71,7 +71,7 @@ def step_record(
         "rank": step.rank,
         "rankm": step.masked_rank,
         "cut": step.intervened,
-        **_masked(step.mask, step.kept, vocabulary),
+        **_mask_fields(step.mask, step.kept, vocabulary),
         **_position(trace),
         "loop": cycle,
         "ms": {**_times(step.model_ms, step.mask_ms), "advance": round(step.advance_ms, 3)},
@@ -129,7 +129,7 @@ def turn_record(
         "k": "turn",
         "i": index,
         "cut": not wanted[0].allowed,
-        **_masked(turn.mask, turn.kept, turn.vocabulary),
+        **_mask_fields(turn.mask, turn.kept, turn.vocabulary),
         **_position(trace),
         "ms": _times(turn.model_ms, turn.mask_ms),
         "wanted": [_candidate(candidate, turn.vocabulary) for candidate in wanted],
@@ -138,12 +138,12 @@ def turn_record(
     }
 
 
-def _masked(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> wire.Masked:
+def _mask_fields(mask: TokenMask, kept: float, vocabulary: Vocabulary) -> wire.Masked:
     """The fields of the mask."""
     allowed = len(mask)
     return {
         "m": _finite(-math.log2(kept)) if kept else None,
-        "kept": _rounded(kept),
+        "kept": _round(kept),
         "allowed": allowed,
         "forced": allowed == 1,
         "may_end": vocabulary.end is not None and vocabulary.end in mask,
@@ -169,8 +169,8 @@ def _candidate(candidate: Candidate, vocabulary: Vocabulary) -> wire.Candidate:
     """A token with both of its probabilities."""
     return {
         **token_record(candidate.token_id, candidate.token, vocabulary),
-        "before": _rounded(candidate.probability),
-        "after": _rounded(candidate.masked_probability),
+        "before": _round(candidate.probability),
+        "after": _round(candidate.masked_probability),
         "ok": candidate.allowed,
         **after_record(candidate.stages),
     }
@@ -242,10 +242,10 @@ def _finite(value: float) -> float | None:
 
 
 def _probability(logprob: float) -> float:
-    return _rounded(math.exp(logprob)) if logprob == logprob else 0.0
+    return _round(math.exp(logprob)) if logprob == logprob else 0.0
 
 
-def _rounded(value: float) -> float:
+def _round(value: float) -> float:
     """Round to six significant digits, which halves the bytes."""
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0
 

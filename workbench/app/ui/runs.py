@@ -103,7 +103,7 @@ def run_batches(
     def computed() -> Iterator[list[Record]]:
         model_handlers = handlers.with_model(fields)
         yield from model_handlers.room.loop.batches(
-            _computed(model_handlers, RunRequest.of(fields)), seconds
+            _run_work(model_handlers, RunRequest.of(fields)), seconds
         )
 
     return with_head(handlers, fields, computed())
@@ -148,7 +148,7 @@ def with_head(
         ]
 
 
-def _computed(handlers: Handlers, request: RunRequest) -> Work[Record]:
+def _run_work(handlers: Handlers, request: RunRequest) -> Work[Record]:
     with handlers.until_stopped(request.run):
         compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:

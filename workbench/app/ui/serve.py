@@ -90,7 +90,7 @@ def serve(settings: ServeSettings) -> None:
     # beside work in other threads, a file was answered in 50 ms instead of 200 (``bench.visitors``)
     sys.setswitchinterval(0.0005)
     open_requests: set[RequestFacts] = set()
-    page, handlers = _started(settings, None, open_requests)
+    page, handlers = _start(settings, None, open_requests)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
     with suppress(KeyboardInterrupt):
@@ -115,14 +115,14 @@ def start(settings: ServeSettings, room: ModelRoom | None = None) -> gr.Blocks:
             cannot be served; ModelError for an unknown device or dtype, or a revision of several
             models.
     """
-    return _started(settings, room, set())[0]
+    return _start(settings, room, set())[0]
 
 
 #: How the package for ``ServeSettings.mcp`` is installed, in the version that Gradio needs.
 _NEEDS_MCP = "pip install 'grammar-workbench[mcp]', or '.[mcp]' in a checkout"
 
 
-def _started(
+def _start(
     settings: ServeSettings, room: ModelRoom | None, open_requests: set[RequestFacts]
 ) -> tuple[gr.Blocks, Handlers]:
     _check_options(settings)
@@ -135,7 +135,7 @@ def _started(
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     tools = _tools(settings)
     with _quick_start():
-        page, handlers = _launched(settings, room, open_requests, mcp=tools)
+        page, handlers = _launch(settings, room, open_requests, mcp=tools)
     if tools and page.mcp_error:  # Gradio serves the page without them
         page.close()
         raise WorkbenchError(f"cannot serve tools for assistants: {page.mcp_error}", _NEEDS_MCP)
@@ -187,7 +187,7 @@ def _quick_start() -> Iterator[None]:
             gc.enable()
 
 
-def _launched(
+def _launch(
     settings: ServeSettings,
     room: ModelRoom | None,
     open_requests: set[RequestFacts],

@@ -57,14 +57,14 @@ def about_state(handlers: Handlers, fields: Record) -> Record:
             answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
         answer["number"] = drawn.numbers.get(state, state)
         if drawn.followed is not None and state.isdigit():
-            answer |= _reached(compiled, drawn.followed, int(state))
+            answer |= _state_facts(compiled, drawn.followed, int(state))
         return answer
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
         return {"ok": False, "why": why}
 
 
-def _reached(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
+def _state_facts(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
     """What may be read in a state, a short text that leads to it, and where that is written."""
     machine = _machine(compiled, followed)
     reads, returns = machine.read_in(state), machine.returns(state)
@@ -136,11 +136,11 @@ class _Configurations:
 
     def returns(self, state: int) -> Ranges:
         """What any caller may read when the rule of a state has ended."""
-        ended = reachable([state], self._continued)
-        callers = {target for each in ended for target in self._continued(each)}
+        ended = reachable([state], self._states_after)
+        callers = {target for each in ended for target in self._states_after(each)}
         return union((), *map(self.read_in, callers))
 
-    def _continued(self, ended: int) -> list[int]:
+    def _states_after(self, ended: int) -> list[int]:
         """The states in which a caller continues when a rule ends in a state."""
         network = self._runner.network
         if not network.finals[ended]:

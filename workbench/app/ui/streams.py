@@ -115,10 +115,10 @@ class PassLoop:
                 if not running:
                     self._active = False
                     return
-            running = list(_advanced(running))
+            running = list(_advance_all(running))
 
 
-def _advanced(running: Sequence[_Advancing[Any]]) -> Iterator[_Advancing[Any]]:
+def _advance_all(running: Sequence[_Advancing[Any]]) -> Iterator[_Advancing[Any]]:
     """Run the passes that all wait for; those that the loop continues with."""
     try:
         results = run_together([task.waits_for for task in running if task.waits_for is not None])
@@ -179,7 +179,7 @@ class _Advancing(Generic[Item]):
         def run() -> None:
             goes_on = self.waits_for is not None or self.advance(None)
             while goes_on:
-                goes_on = any(_advanced([self]))
+                goes_on = any(_advance_all([self]))
 
         threading.Thread(target=run, name="run", daemon=True).start()
 
@@ -221,7 +221,7 @@ class Streams:
         last batch and the new batch.
         """
         [first] = next(batched)
-        head, lines = line(first), self._stored(first["run"])
+        head, lines = line(first), self._store(first["run"])
         start = 0
         for batch in batched:
             lines_sent = len(lines)
@@ -234,7 +234,7 @@ class Streams:
         lines = self._lines.get(run)
         return None if lines is None else "".join(lines[count:])
 
-    def _stored(self, run: str) -> list[str]:
+    def _store(self, run: str) -> list[str]:
         """A new list of lines for a run; without a name it is not stored."""
         lines: list[str] = []
         if not run:

@@ -56,7 +56,7 @@ def automaton(
 
     Raises: WorkbenchError where the grammar has no such machine; LimitError.
     """
-    grammar, vocabulary = _signed(grammar, vocabulary, machine)
+    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
     if machine is Machine.RULES:
         return machine_files.network_record(grammar.rules)
     if machine is Machine.STACK:
@@ -83,7 +83,7 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
 
     Raises: WorkbenchError for machines that are not finite; LimitError.
     """
-    grammar, vocabulary = _signed(grammar, vocabulary, machine)
+    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
     if machine is Machine.DETOKENIZER and vocabulary is not None:
         return detokenizer_att(vocabulary)
     if machine is Machine.CHARACTERS:
@@ -98,7 +98,7 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
     )
 
 
-def _signed(
+def _encode_labels(
     grammar: Grammar, vocabulary: Vocabulary | None, machine: Machine
 ) -> tuple[Grammar, Vocabulary | None]:
     """Both with a code for each terminal label; the detokenizer has no labels."""
@@ -188,7 +188,7 @@ def _grammar(wanted: Wanted) -> str:
     return whole if hole is None else f"wb.fill({quoted(hole[0])}, {quoted(hole[1])}, {whole})"
 
 
-def _written(wanted: Wanted, code: str) -> str:
+def _grammar_text(wanted: Wanted, code: str) -> str:
     """The grammar of ``code`` as the model writes it; what stands around a hole is free."""
     grammar = wanted.run.grammar
     if grammar.hole is not None:
@@ -233,11 +233,11 @@ def _head(wanted: Wanted, *, messages: bool = True) -> str:
     run = wanted.run
     prompt = quoted(run.context if messages else run.prompt)
     if messages and run.chat is not None:
-        prompt = _listed([*run.chat, Message(role="user", content=run.prompt)])
+        prompt = _python_list([*run.chat, Message(role="user", content=run.prompt)])
     return f"GRAMMAR = {quoted(run.grammar.text)}\nPROMPT = {prompt}\n"
 
 
-def _listed(messages: Sequence[Message], margin: str = "") -> str:
+def _python_list(messages: Sequence[Message], margin: str = "") -> str:
     """Messages as a list in Python."""
     if not messages:
         return "[]"
@@ -275,7 +275,7 @@ import workbench as wb
 {_head(wanted)}
 grammar = {_grammar(wanted)}
 model = wb.TransformersModel({quoted(wanted.model)})
-constraint = wb.compile({_written(wanted, "grammar")}, model.vocabulary{_method(wanted)})
+constraint = wb.compile({_grammar_text(wanted, "grammar")}, model.vocabulary{_method(wanted)})
 {_reasoning(wanted)}\
 sampling = wb.Sampling({_settings(sampling)}, seed={sampling.seed})
 {draft}
@@ -314,7 +314,7 @@ def transformers(wanted: Wanted) -> str:
 tokenizer.apply_chat_template(
     PROMPT, add_generation_prompt=True, return_dict=True, return_tensors="pt"
 )"""
-    grammar = _written(wanted, _grammar(wanted))
+    grammar = _grammar_text(wanted, _grammar(wanted))
     return f"""\
 from transformers import AutoModelForCausalLM, AutoTokenizer, set_seed
 
@@ -442,7 +442,7 @@ def client(wanted: Wanted) -> str:
     if run.reasoning is not None:
         others += f"    reasoning={json.dumps(asdict(run.reasoning), ensure_ascii=False)},\n"
     if run.chat is not None:
-        others += f"    chat={_listed(run.chat, '    ')},\n"
+        others += f"    chat={_python_list(run.chat, '    ')},\n"
     return f"""\
 import json
 

@@ -63,11 +63,11 @@ def declarations() -> str:
         if is_typeddict(value) and not name.startswith("_"):
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:
-            parts.append(f"export type {name} = {_written(value)};\n")
+            parts.append(f"export type {name} = {_typescript(value)};\n")
     servers = "".join(
         f"  {part}: {{\n"
         + "".join(
-            f"    {question}(sent: object): Promise<{_written(answer)}>;\n"
+            f"    {question}(sent: object): Promise<{_typescript(answer)}>;\n"
             for question, answer in answers.items()
         )
         + "  };\n"
@@ -88,7 +88,7 @@ def fields(record: type) -> dict[str, tuple[Any, bool]]:
 
 def _interface(name: str, record: type) -> str:
     lines = [
-        f"  {field}{'' if always else '?'}: {_written(kind)};\n"
+        f"  {field}{'' if always else '?'}: {_typescript(kind)};\n"
         for field, (kind, always) in fields(record).items()
     ]
     return f"{_comment(record)}export interface {name} {{\n{''.join(lines)}}}\n"
@@ -102,7 +102,7 @@ def _comment(record: type) -> str:
     return "/** " + "\n    ".join(lines).replace("\n    \n", "\n\n") + " */\n"
 
 
-def _written(kind: Any) -> str:  # noqa: ANN401  # types as values
+def _typescript(kind: Any) -> str:  # noqa: ANN401  # types as values
     """A type as TypeScript."""
     if kind is Any:
         return "any"
@@ -114,12 +114,12 @@ def _written(kind: Any) -> str:  # noqa: ANN401  # types as values
     if origin is Literal:
         return " | ".join(_literal(value) for value in inner)
     if origin is list:
-        element = _written(inner[0])
+        element = _typescript(inner[0])
         return f"({element})[]" if " " in element else f"{element}[]"
     if origin is dict:
-        return f"Record<{_written(inner[0])}, {_written(inner[1])}>"
+        return f"Record<{_typescript(inner[0])}, {_typescript(inner[1])}>"
     if origin is Union or isinstance(kind, types.UnionType):
-        return " | ".join(_written(each) for each in inner)
+        return " | ".join(_typescript(each) for each in inner)
     raise TypeError(f"no TypeScript for {kind}")
 
 

@@ -284,7 +284,7 @@ def compose_pda(
     machine = RelativeMachine(network, limits, shown_pops)
     composition = Composition(machine, vocabulary, limits)
     composition.explore(network.initial)
-    return _numbered(network, vocabulary, composition, limits)
+    return _number_pda(network, vocabulary, composition, limits)
 
 
 class Composition:
@@ -362,7 +362,7 @@ class Composition:
         return self._writer.edge_rows(self._arrays)
 
 
-def _numbered(
+def _number_pda(
     network: Network,
     vocabulary: Vocabulary,
     composition: Composition,

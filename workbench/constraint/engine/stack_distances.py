@@ -196,7 +196,7 @@ class StackDistances:
         for each in self._composition.explore(state):
             self._numbers.add((each, (), ()))
         dependents: dict[int, set[int]] = {}
-        waiting = dict.fromkeys(self._listed(before, dependents))
+        waiting = dict.fromkeys(self._list_followers(before, dependents))
         self._enlarge(before)
         listed = list(moves)
         while waiting:
@@ -212,7 +212,7 @@ class StackDistances:
         self._leaving.clear()
         self._leading.clear()
 
-    def _listed(self, before: int, dependents: dict[int, set[int]]) -> Iterator[int]:
+    def _list_followers(self, before: int, dependents: dict[int, set[int]]) -> Iterator[int]:
         """Number what follows the moves from number ``before`` on, and yield their numbers.
 
         ``dependents`` gets, for each move, the moves whose exits depend on its exits.
@@ -229,7 +229,7 @@ class StackDistances:
             if pushed:
                 pushing.append(listed[index])
             else:
-                self._leading[target] = self._numbered(needed)
+                self._leading[target] = self._number_moves(needed)
             listed += itertools.islice(moves, len(listed), None)
             yield index
             index += 1
@@ -264,7 +264,7 @@ class StackDistances:
         distances[exits] = 1
         return distances
 
-    def _numbered(self, leading: Iterable[_Move]) -> tuple[Ints, Ints]:
+    def _number_moves(self, leading: Iterable[_Move]) -> tuple[Ints, Ints]:
         """The numbers of moves, and those of exits."""
         numbers, listed = self._numbers, list(leading)
         moves = [numbers.moves[each] for each in listed if not each[1]]

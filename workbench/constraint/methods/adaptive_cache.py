@@ -107,13 +107,15 @@ class Positions:
         key = configurations, self._classes[byte]
         cached = self._steps.get(key)
         if cached is None:
-            cached = self._steps[key] = frozenset(self._moved(configurations, key[1]))
+            cached = self._steps[key] = frozenset(self._step_configurations(configurations, key[1]))
             self._limits.check(
                 "configurations", len(cached), "the grammar is too ambiguous for a cache"
             )
         return cached
 
-    def _moved(self, configurations: frozenset[Local], byte_class: int) -> Iterator[Local]:
+    def _step_configurations(
+        self, configurations: frozenset[Local], byte_class: int
+    ) -> Iterator[Local]:
         queue, seen, network = deque(configurations), set(configurations), self._network
         while queue:
             state, pushed, inside = queue.popleft()

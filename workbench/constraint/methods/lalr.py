@@ -160,7 +160,7 @@ class Parser:
         #: The names of the nonterminals, by number.
         self.names = rules.names
         self.accepts = lru_cache(maxsize=limits.rows)(self._accepts)
-        self.shifted = lru_cache(maxsize=limits.rows)(self._shifted)
+        self.shifted = lru_cache(maxsize=limits.rows)(self._shift)
 
     def _at(self, stack: Stack) -> Any:  # noqa: ANN401  # lark's has few types
         """lark's interactive parser with a given stack."""
@@ -174,7 +174,7 @@ class Parser:
         names = self._at(stack).accepts()
         return tuple(sorted(int(name[1:]) for name in names - {END})), END in names
 
-    def _shifted(self, stack: Stack, terminal: int) -> Stack | None:
+    def _shift(self, stack: Stack, terminal: int) -> Stack | None:
         """The stack after a terminal; None if it is not accepted.
 
         Raises: LimitError past ``limits.stack_depth``.
@@ -285,7 +285,7 @@ class RuleWriter:
                     parts = [self._as_one(part) for part in parts]
                 return [tuple(s for part in parts for s in part) for parts in product(*parts)]
             case Repeated(item=item, low=low, high=high):
-                return list(self._repeated(item, low, high))
+                return list(self._repeat(item, low, high))
         raise AssertionError(f"expected terminals as literals, not {node}")
 
     def _as_one(self, alternatives: list[tuple[Symbol, ...]]) -> list[tuple[Symbol, ...]]:
@@ -296,9 +296,7 @@ class RuleWriter:
         self._add(helper, alternatives)
         return [(helper,)]
 
-    def _repeated(
-        self, item: Expression, low: int, high: int | None
-    ) -> Iterator[tuple[Symbol, ...]]:
+    def _repeat(self, item: Expression, low: int, high: int | None) -> Iterator[tuple[Symbol, ...]]:
         """``low`` to ``high`` copies; an unlimited number by left recursion, for a low stack."""
         copies = self._alternatives(item)
         if (low, high) == (0, 1):

@@ -103,10 +103,10 @@ class EarleyParser:
         if number is None:
             number = self._numbers[kernel] = len(self.rows)
             self._limits.check("states", number, "the text is too long for an Earley parser")
-            self.rows.append(self._completed(kernel, number))
+            self.rows.append(self._complete(kernel, number))
         return self.rows[number]
 
-    def _completed(self, kernel: frozenset[Item], number: int) -> Row:
+    def _complete(self, kernel: frozenset[Item], number: int) -> Row:
         """Earley's predictor and completer, to a fixed point."""
         callers: dict[int, list[Item]] = {}
         scans: dict[int, set[Item]] = {}
@@ -261,13 +261,13 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
         """The last Earley row of a state."""
         return self.parser.rows[state[0]]
 
-    def _begun(self, row: Row) -> Lexing:
+    def _begin(self, row: Row) -> Lexing:
         """The lexemes that a row can read, at their beginning."""
         return frozenset((lexeme, self.machines[lexeme].initial) for lexeme in row.scans)
 
     def lexing(self, state: LexedState) -> Lexing:
         """The lexemes that may be being read, or may begin."""
-        return state[1] or self._begun(self.row(state))
+        return state[1] or self._begin(self.row(state))
 
     def _read(self, lexing: Lexing, byte: int) -> Lexing:
         """The lexemes after a byte: the derivatives of each that are not empty."""
@@ -287,7 +287,7 @@ class LexemeConstraint(CachedMasks, TokenByToken[LexedState]):
         after = self.parser.scanned(row, self.complete(lexing))
         if after is None:
             return None
-        there = self._read(self._begun(after), byte)
+        there = self._read(self._begin(after), byte)
         return (after.number, there) if there else None
 
     def is_final(self, state: LexedState) -> bool:

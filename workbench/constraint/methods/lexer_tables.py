@@ -215,20 +215,20 @@ class GreatGrammaConstraint(SpannerConstraint):
         """What the top of the stack decides in a state of the lexer."""
         cached = self._entries.get((lexer_state, top))
         if cached is None:
-            cached = self._entries[lexer_state, top] = self._decided(lexer_state, top)
+            cached = self._entries[lexer_state, top] = self._decide(lexer_state, top)
         return cached
 
-    def _decided(self, lexer_state: State, top: int) -> SpannerEntry:
+    def _decide(self, lexer_state: State, top: int) -> SpannerEntry:
         tree = self.trees.get(lexer_state)
         begin: Known = (top,)
-        nodes = [] if tree is None else list(reached(tree, self._shifted, begin))
+        nodes = [] if tree is None else list(reached(tree, self._shift, begin))
         always = [node for node, top_states in nodes if top_states != UNKNOWN]
         allowed = np.zeros(len(self.vocabulary), np.bool_)
         allowed[self.tokens_of(lexer_state, always)] = True
         depends = tuple(node for node, top_states in nodes if top_states == UNKNOWN)
         return SpannerEntry(tuple(always), depends, pack(allowed))
 
-    def _shifted(self, top_states: Known, terminal: int) -> Known | None:
+    def _shift(self, top_states: Known, terminal: int) -> Known | None:
         return shifted(self.table, top_states, terminal)
 
     def nodes(self, lexer_state: State, stack: Stack) -> list[int]:
@@ -236,7 +236,7 @@ class GreatGrammaConstraint(SpannerConstraint):
         if tree is None or not entry.depends:
             return list(entry.always)
         within = {*entry.always, *entry.depends}
-        return [node for node, _ in reached(tree, self._shifted, stack, within)]
+        return [node for node, _ in reached(tree, self._shift, stack, within)]
 
     def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)

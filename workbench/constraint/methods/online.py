@@ -223,8 +223,8 @@ def online(
     Raises: WorkbenchError for an unknown name, or a grammar that the checker cannot read;
             VocabularyError where no accepted text can be tokenized; LimitError.
     """
-    enumerate_tokens = _named("way to test the vocabulary", how, ENUMERATIONS)
-    chosen = _named("checker", checker, CHECKERS)
+    enumerate_tokens = _find_kind("way to test the vocabulary", how, ENUMERATIONS)
+    chosen = _find_kind("checker", checker, CHECKERS)
     refuse_empty_language(grammar, vocabulary)
     if checker != "machine" and len(vocabulary.single_bytes) < _BYTE_COUNT:
         automaton(grammar, vocabulary, limits)  # raises if no text can be tokenized
@@ -232,7 +232,7 @@ def online(
     return Online(recogniser, vocabulary, enumerate_tokens, limits)
 
 
-def _named(what: str, name: str, choices: Mapping[str, Kind]) -> Kind:
+def _find_kind(what: str, name: str, choices: Mapping[str, Kind]) -> Kind:
     if not isinstance(name, str) or name not in choices:
         raise WorkbenchError(f"there is no {what} {name!r}", f"choose one of {', '.join(choices)}")
     return choices[name]

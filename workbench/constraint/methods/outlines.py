@@ -316,7 +316,7 @@ class _MachineBuilder:
         cached = self._cache.get(id(regex))
         if cached is None:
             self._clock.check()
-            cached = self._cache[id(regex)] = self._timed(self._build(regex))
+            cached = self._cache[id(regex)] = self._with_clock(self._build(regex))
         return cached
 
     def _build(self, regex: Regex) -> _Fsm:
@@ -334,9 +334,9 @@ class _MachineBuilder:
             case Repeat(part=part, low=low, high=high):
                 unit = self.of(part)
                 if high is None:
-                    return unit.star() if low == 0 else unit * low + self._timed(unit.star())
-                needed, optional = unit * low, self._timed(self._nothing | unit)
-                return self._timed(needed) + self._timed(optional * (high - low))
+                    return unit.star() if low == 0 else unit * low + self._with_clock(unit.star())
+                needed, optional = unit * low, self._with_clock(self._nothing | unit)
+                return self._with_clock(needed) + self._with_clock(optional * (high - low))
             case Extension(kind=kind) | Look(kind=kind):
                 raise not_read(kind)
 
@@ -345,7 +345,7 @@ class _MachineBuilder:
         read = {self._alphabet[n]: 1 for n in names if contains(ranges, n)}
         return _library.FSM(self._alphabet, {0, 1}, 0, {1}, {0: read, 1: {}})
 
-    def _timed(self, fsm: _Fsm) -> _Fsm:
+    def _with_clock(self, fsm: _Fsm) -> _Fsm:
         """The same machine, with a map that checks the clock in every construction from it."""
         timed_map = _TimedMap(fsm.map)
         timed_map.step_clock = self._step_clock

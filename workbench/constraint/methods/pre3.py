@@ -70,13 +70,13 @@ class PrefixMachine:
         cached = self._edges.get((top, terminal))
         if cached is None:
             by_length: dict[int, dict[tuple[int, ...], PrefixEdge]] = {}
-            for count, edge in enumerate(self._followed(top, terminal), 1):
+            for count, edge in enumerate(self._follow(top, terminal), 1):
                 self._limits.check("states", count, "the parser's reductions branch too much")
                 by_length.setdefault(len(edge.condition), {})[edge.condition] = edge
             cached = self._edges[top, terminal] = dict(sorted(by_length.items()))
         return cached
 
-    def _followed(self, top: int, terminal: int) -> Iterator[PrefixEdge]:
+    def _follow(self, top: int, terminal: int) -> Iterator[PrefixEdge]:
         """Follow the reductions before a terminal, with a branch for each state below."""
         table = self.table
         begin: tuple[int, ...] = (top,)
@@ -89,7 +89,7 @@ class PrefixMachine:
             elif isinstance(action, int):
                 yield PrefixEdge(condition, (*states, action), reads=True)
             elif action is not None and len(states) > action.size:
-                reduced = _reduced(table, states, action)
+                reduced = _reduce(table, states, action)
                 if reduced in seen:
                     yield PrefixEdge(condition, reduced, reads=False)
                 else:
@@ -126,7 +126,7 @@ class PrefixMachine:
         )
 
 
-def _reduced(table: LrTable, states: tuple[int, ...], by: Reduction) -> tuple[int, ...]:
+def _reduce(table: LrTable, states: tuple[int, ...], by: Reduction) -> tuple[int, ...]:
     below = states[: len(states) - by.size]
     return (*below, table.gotos[below[-1]][by.nonterminal])
 

@@ -223,7 +223,7 @@ def _digits(ranges: Ranges, digits: int) -> Regex:
     for digit in range(16):
         block = intersection(ranges, ((digit * size, (digit + 1) * size - 1),))
         if block:
-            rests[_moved(block, -digit * size)].append(digit)
+            rests[_shift(block, -digit * size)].append(digit)
     return either(
         *(concat(_of_digits(some), _digits(rest, digits - 1)) for rest, some in rests.items())
     )
@@ -239,7 +239,7 @@ def _halves(ranges: Ranges) -> list[tuple[Ranges, Ranges]]:
     whole = (1 << _HALF) - 1
     seconds: dict[int, list[tuple[int, int]]] = defaultdict(list)
     firsts: dict[Ranges, list[tuple[int, int]]] = defaultdict(list)
-    for low, high in _moved(ranges, -_BASE):
+    for low, high in _shift(ranges, -_BASE):
         begin, end = low >> _HALF, high >> _HALF
         inside = begin + (low & whole > 0), end - (high & whole < whole)
         if inside[0] <= inside[1]:
@@ -250,11 +250,11 @@ def _halves(ranges: Ranges) -> list[tuple[Ranges, Ranges]]:
     for half, pieces in seconds.items():
         firsts[normalized(pieces)].append((half, half))
     return [
-        (_moved(normalized(first), _HIGH), _moved(second, _LOW)) for second, first in firsts.items()
+        (_shift(normalized(first), _HIGH), _shift(second, _LOW)) for second, first in firsts.items()
     ]
 
 
-def _moved(ranges: Ranges, by: int) -> Ranges:
+def _shift(ranges: Ranges, by: int) -> Ranges:
     return tuple((low + by, high + by) for low, high in ranges)
 
 

@@ -277,7 +277,7 @@ class Lexers:
             if ended:
                 ends.add(ended)
             for members in some.values():
-                there = _stepped(current, tables, members[0])
+                there = _step(current, tables, members[0])
                 if ended and there:
                     going = frozenset(machine for machine, _ in there)
                     crossings.append((ended, sum(1 << byte for byte in members), going))
@@ -352,7 +352,7 @@ class _Walk:
         return self._after[terminals]
 
 
-def _stepped(current: _LexerState, tables: Mapping[int, _Table], byte: int) -> _LexerState:
+def _step(current: _LexerState, tables: Mapping[int, _Table], byte: int) -> _LexerState:
     """The lexer state after a byte."""
     states = []
     for machine, state in current:

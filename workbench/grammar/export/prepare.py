@@ -388,7 +388,7 @@ class _Preparation:
         #: The name of the rule being prepared.
         self._rule = ""
         self._strings = JsonStrings(
-            self._names, self._add_rules, self._repeated, self._regex, self._leaves.limits
+            self._names, self._add_rules, self._repeat, self._regex, self._leaves.limits
         )
         #: The expressions of large automata of JSON strings; None if the texts are no JSON strings.
         self._of_strings: dict[int, Expression | None] = {}
@@ -417,11 +417,11 @@ class _Preparation:
             case Sequence() | Choice():
                 return node.rebuild(self._of)
             case Repetition(item, low, high, span):
-                return self._repeated(self._of(item), low, high, span)
+                return self._repeat(self._of(item), low, high, span)
             case leaf:
                 return self._leaf(leaf)
 
-    def _repeated(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
+    def _repeat(self, item: Expression, low: int, high: int | None, span: Span) -> Expression:
         if self._features.counts:
             return Repetition(item, low, high, span)
         if (low, high) not in POSTFIX and isinstance(item, Pattern | Literal):
@@ -436,7 +436,7 @@ class _Preparation:
             return leaf
         written = self._features.own(self._grammar, leaf)
         if written is not None:
-            return self._renamed(written) if isinstance(written, Except) else written
+            return self._rename(written) if isinstance(written, Except) else written
         regex = self._leaves.regex(leaf)
         if regex is not None:
             return self._regex(regex, leaf.span)
@@ -502,7 +502,7 @@ class _Preparation:
                 return self._leaves.refused(what, second.span, "put a character between them")
         return None
 
-    def _renamed(self, node: Except) -> Except:
+    def _rename(self, node: Except) -> Except:
         """An ``except!`` with the new name of its rule, which is added if it is missing."""
         if isinstance(node.excepted, Literal):
             return node

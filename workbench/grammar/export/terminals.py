@@ -234,7 +234,7 @@ class Leaves:
         Raises: BuildError for invalid UTF-8, and for labels that cannot be written.
         """
         if isinstance(leaf, Literal):
-            return text(self._decoded(leaf))
+            return text(self._decode(leaf))
         if not isinstance(leaf, Pattern):
             return None
         regex = plain(leaf.regex) if leaf.stop is Stop.ANYWHERE else None
@@ -280,7 +280,7 @@ class Leaves:
         message = f"{self.title} cannot say {what}"
         return BuildError(message, self.source, span, hint, "unsupported_export")
 
-    def _decoded(self, leaf: Literal) -> str:
+    def _decode(self, leaf: Literal) -> str:
         try:
             return leaf.value.decode()
         except UnicodeDecodeError:

@@ -127,7 +127,7 @@ class _GbnfPrinter(TreePrinter):
 
     def leaf(self, node: Leaf) -> str:
         if isinstance(node, Literal):
-            return '"' + "".join(_escaped(ord(c), '"') for c in node.value.decode()) + '"'
+            return '"' + "".join(_escape(ord(c), '"') for c in node.value.decode()) + '"'
         assert isinstance(node, Pattern), "regexes are written out, machines are rules"
         assert isinstance(node.regex, Characters), "only single characters remain of regexes"
         return _set(node.regex.ranges)
@@ -160,10 +160,10 @@ def _members(ranges: Ranges) -> str:
 
 def _member(code: int) -> str:
     # llama.cpp has no escapes for these two
-    return f"\\u{code:04X}" if chr(code) in "-^" else _escaped(code, "[]")
+    return f"\\u{code:04X}" if chr(code) in "-^" else _escape(code, "[]")
 
 
-def _escaped(code: int, signs: str) -> str:
+def _escape(code: int, signs: str) -> str:
     character = chr(code)
     if character in _GBNF_LETTERS:
         return _GBNF_LETTERS[character]

@@ -283,7 +283,7 @@ class AttributeRules:
         self.limits = limits
         self._start = start
         self._cache: dict[tuple[Position, int], Position | None] = {}
-        self.initial: Position = self._expanded([_push((start,), None)])
+        self.initial: Position = self._expand([_push((start,), None)])
 
     def step(self, state: Position, byte: int) -> Position | None:
         """The position after a byte; None where no text continues with it."""
@@ -292,7 +292,7 @@ class AttributeRules:
             return self._cache[key]
         if len(self._cache) >= _MAX_STEPS:
             self._cache.clear()
-        after = self._cache[key] = self._expanded(self._after(state, byte)) or None
+        after = self._cache[key] = self._expand(self._after(state, byte)) or None
         return after
 
     def read(self, data: bytes) -> tuple[Position, int]:
@@ -350,7 +350,7 @@ class AttributeRules:
         stacks: Iterable[Stack | None] = [_push((self._start,), None)]
         if data:
             stacks = self._after(self.read(data[:-1])[0], data[-1])
-        self._expanded(stacks, begun)
+        self._expand(stacks, begun)
         return begun
 
     def new_name(self, data: bytes) -> NewName | None:
@@ -358,9 +358,7 @@ class AttributeRules:
         tops = (stack.top for stack in self.read(data)[0] if stack is not None)
         return next((top for top in tops if isinstance(top, NewName)), None)
 
-    def _expanded(
-        self, stacks: Iterable[Stack | None], begun: list[Rule] | None = None
-    ) -> Position:
+    def _expand(self, stacks: Iterable[Stack | None], begun: list[Rule] | None = None) -> Position:
         """The stacks after all rules on top have been replaced by their alternatives."""
         results: set[Stack | None] = set()
         seen: set[Stack | None] = set()
@@ -392,7 +390,7 @@ class AttributeRules:
                 if (longer := top.longer(byte)) is not None:
                     yield _push((longer,), below)
                 elif (symbols := top.ended()) is not None:
-                    yield from self._after(self._expanded([_push(symbols, below)]), byte)
+                    yield from self._after(self._expand([_push(symbols, below)]), byte)
             elif isinstance(top, Reads) and byte in top.allowed:
                 yield _push(top.after(byte), below)
 

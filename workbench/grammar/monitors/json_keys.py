@@ -128,12 +128,12 @@ class KeyMonitor:
             after = self.step(state, byte)
             if after is None:
                 name = _name(state.begun) if state.place is Place.IN_KEY else None
-                return "a bracket is closed twice" if name is None else _repeated(name)
+                return "a bracket is closed twice" if name is None else _repetition_text(name)
             state = after
         return "" if token is not None or self.is_final(state) else "the text is not complete"
 
 
-def _repeated(name: bytes) -> str:
+def _repetition_text(name: bytes) -> str:
     written = json.dumps(name.decode("utf-8", "replace"), ensure_ascii=False)
     return f"this object has the key {written} already"
 
@@ -183,10 +183,10 @@ def _in_escape(begun: bytes) -> bool:
 
 def _name(begun: bytes) -> bytes:
     """The key that a reader of JSON makes of the bytes between its quotes."""
-    return _ESCAPES.sub(_unescaped, begun) if b"\\" in begun else begun
+    return _ESCAPES.sub(_unescape, begun) if b"\\" in begun else begun
 
 
-def _unescaped(escapes: re.Match[bytes]) -> bytes:
+def _unescape(escapes: re.Match[bytes]) -> bytes:
     try:
         text: str = json.loads(b'"' + escapes[0] + b'"')
     except ValueError:  # no grammar of JSON accepts it

@@ -77,10 +77,10 @@ gap: Symbols = (Reads(SPACES), ws)
 def _program(scope: Scope) -> Iterator[Symbols]:
     yield ()
     for word in _TYPES:
-        yield (word, *gap, _declared(scope, Then(_function, scope)))
+        yield (word, *gap, _new_name(scope, Then(_function, scope)))
 
 
-def _declared(scope: Scope, then: Then) -> NewName:
+def _new_name(scope: Scope, then: Then) -> NewName:
     return NewName(_KEYWORDS | scope.here, then)
 
 
@@ -93,7 +93,7 @@ def _parameter(outside: Scope) -> Iterator[Symbols]:
     yield _body(outside.block())
     for word in _TYPES:
         inside = outside.block()
-        yield (word, *gap, _declared(inside, Then(_after_parameter, inside)))
+        yield (word, *gap, _new_name(inside, Then(_after_parameter, inside)))
 
 
 def _after_parameter(scope: Scope, name: str) -> Symbols:
@@ -109,7 +109,7 @@ def _statements(scope: Scope) -> Iterator[Symbols]:
     more = Rule(_statements, scope)
     yield (b"}",)
     for word in _TYPES:
-        yield (word, *gap, _declared(scope, Then(_variable, scope)))
+        yield (word, *gap, _new_name(scope, Then(_variable, scope)))
     for name in _names(scope):
         yield (name, ws, b"=", ws, Rule(_expression, scope, False), b";", ws, more)
         yield (name, ws, b"(", Rule(_arguments, scope), b";", ws, more)
@@ -139,7 +139,7 @@ def _initialiser(scope: Scope) -> Iterator[Symbols]:
 def _for_begins(scope: Scope, more: Rule) -> Iterator[Symbols]:
     inner = scope.block()
     for word in _TYPES:
-        yield (word, *gap, _declared(inner, Then(_for_variable, inner, more)))
+        yield (word, *gap, _new_name(inner, Then(_for_variable, inner, more)))
     for name in _names(scope):
         yield (name, *_for_rest(inner, more))
 

@@ -166,11 +166,11 @@ def _next_line(names: Names) -> Symbols:
 
 
 def _statement(names: Names, then: Then) -> Iterator[Symbols]:
-    yield (b"let ", _declared(names.here, Then(_let_type, names, then)))
-    yield (b"function ", _declared(names.here, Then(_function, names, then)))
+    yield (b"let ", _new_name(names.here, Then(_let_type, names, then)))
+    yield (b"function ", _new_name(names.here, Then(_function, names, then)))
 
 
-def _declared(block: frozenset[str], then: Then) -> NewName:
+def _new_name(block: frozenset[str], then: Then) -> NewName:
     return NewName(_KEYWORDS | block, then, _BEGINS, _LETTERS_OF_NAMES)
 
 
@@ -225,7 +225,7 @@ def _parameters(given: tuple[tuple[str, Type], ...], arrow: bytes, then: Then) -
     yield (arrow, Rule(_type, Then(_result, given, then)))
     names = frozenset(name for name, _ in given)
     comma = b", " if given else b""
-    yield (comma, _declared(names, Then(_parameter_type, given, arrow, then)))
+    yield (comma, _new_name(names, Then(_parameter_type, given, arrow, then)))
 
 
 def _result(given: tuple[tuple[str, Type], ...], then: Then, result: Type) -> Symbols:
@@ -244,29 +244,29 @@ def _more_parameters(
     return (Rule(_parameters, (*given, (name, kind)), arrow, then),)
 
 
-def _written(kind: Type) -> Symbols:
+def _write_type(kind: Type) -> Symbols:
     """A known type, with any names for its parameters."""
     if isinstance(kind, str):
         return (kind.encode(),)
-    named = Rule(_named, Names(), kind.parameters, Then(_end_of_type, kind.result))
+    named = Rule(_name_parameters, Names(), kind.parameters, Then(_end_of_type, kind.result))
     return (b"(", named)
 
 
 def _end_of_type(result: Type, _: Names) -> Symbols:
-    return (b") => ", *_written(result))
+    return (b") => ", *_write_type(result))
 
 
-def _named(names: Names, kinds: tuple[Type, ...], then: Then) -> Iterator[Symbols]:
+def _name_parameters(names: Names, kinds: tuple[Type, ...], then: Then) -> Iterator[Symbols]:
     """Parameters of known types; ``then`` gets the names with them."""
     if not kinds:
         yield then(names)
     else:
-        yield (_declared(names.here, Then(_named_type, names, kinds, then)),)
+        yield (_new_name(names.here, Then(_named_type, names, kinds, then)),)
 
 
 def _named_type(names: Names, kinds: tuple[Type, ...], then: Then, name: str) -> Symbols:
-    more = Rule(_named, names.declaring(name, kinds[0]), kinds[1:], then)
-    return (b": ", *_written(kinds[0]), *((b", ", more) if kinds[1:] else (more,)))
+    more = Rule(_name_parameters, names.declaring(name, kinds[0]), kinds[1:], then)
+    return (b": ", *_write_type(kinds[0]), *((b", ", more) if kinds[1:] else (more,)))
 
 
 # ── Expressions ───────────────────────────────────────────────────────────────────────────────────
@@ -298,7 +298,7 @@ def _value(names: Names, kind: Type) -> Iterator[Symbols]:
     """An expression of one type."""
     goal = frozenset({kind})
     if isinstance(kind, Function):
-        arrow = Rule(_named, names.block(), kind.parameters, Then(_arrow, kind.result))
+        arrow = Rule(_name_parameters, names.block(), kind.parameters, Then(_arrow, kind.result))
         yield (b"(", arrow)
         if not _leading_to(names, goal):
             return
@@ -311,10 +311,10 @@ def _arrow(result: Type, names: Names) -> Symbols:
 
 def _comparison(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
     left_goal = goal | _NUMBERS if "boolean" in goal else goal
-    yield (Rule(_sum, names, left_goal, Then(_compared, names, goal, then)),)
+    yield (Rule(_sum, names, left_goal, Then(_compare, names, goal, then)),)
 
 
-def _compared(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
+def _compare(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
     return (Rule(_after_left, names, goal, then, left),)
 
 
@@ -329,10 +329,10 @@ def _after_left(names: Names, goal: Types, then: Then, left: Type) -> Iterator[S
 
 def _sum(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
     left_goal = goal | _TERMS if "string" in goal else goal
-    yield (Rule(_product, names, left_goal, Then(_added, names, goal, then)),)
+    yield (Rule(_product, names, left_goal, Then(_add, names, goal, then)),)
 
 
-def _added(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
+def _add(names: Names, goal: Types, then: Then, left: Type) -> Symbols:
     return (Rule(_after_term, names, goal, then, left),)
 
 
@@ -344,12 +344,12 @@ def _after_term(names: Names, goal: Types, then: Then, left: Type) -> Iterator[S
         return
     terms = frozenset(right for right in _TERMS if _sum_of(left, right) in goal)
     if terms:
-        yield (b" + ", Rule(_product, names, terms, Then(_joined, then, left)))
+        yield (b" + ", Rule(_product, names, terms, Then(_join, then, left)))
     if left == "number" and "number" in goal:
         yield (b" - ", Rule(_product, names, _NUMBERS, then))
 
 
-def _joined(then: Then, left: Type, right: Type) -> Symbols:
+def _join(then: Then, left: Type, right: Type) -> Symbols:
     return then(_sum_of(left, right))
 
 
@@ -358,10 +358,10 @@ def _sum_of(left: Type, right: Type) -> Type:
 
 
 def _product(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
-    yield (Rule(_unit, names, goal, Then(_multiplied, names, then)),)
+    yield (Rule(_unit, names, goal, Then(_multiply, names, then)),)
 
 
-def _multiplied(names: Names, then: Then, left: Type) -> Symbols:
+def _multiply(names: Names, then: Then, left: Type) -> Symbols:
     return (Rule(_after_factor, names, then, left),)
 
 
@@ -398,11 +398,11 @@ def _unit(names: Names, goal: Types, then: Then) -> Iterator[Symbols]:
         elif steps == 0 and (kind, symbols) not in _LITERALS:
             yield (*symbols, Rule(_after_unit, names, goal, then, kind, MAX_STEPS))
     yield from (symbols for _, symbols in sorted(starts, key=lambda start: start[0]))
-    inner = Then(_closed, names, goal, then)
+    inner = Then(_close, names, goal, then)
     yield (b"(", Rule(_comparison, names, _leading_to(names, goal), inner))
 
 
-def _closed(names: Names, goal: Types, then: Then, kind: Type) -> Symbols:
+def _close(names: Names, goal: Types, then: Then, kind: Type) -> Symbols:
     return (b")", Rule(_after_unit, names, goal, then, kind, MAX_STEPS))
 
 

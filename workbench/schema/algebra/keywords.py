@@ -179,7 +179,7 @@ def objects_of(
     properties = _properties(subschemas, members, patterns)
     declared = len(properties)
     extras, evaluated = _extras(subschemas, members, list(properties), patterns, tracked)
-    required = _required(members.get("required"))
+    required = _required_names(members.get("required"))
     if not required <= properties.keys():
         _note_misspelt(subschemas.algebra, members.get("properties"), members["required"])
         extras = _with_required(subschemas, properties, extras, members["required"])
@@ -283,7 +283,7 @@ def _extras(
     return tuple(extra for extra in extras if extra[1] is not algebra.nothing), evaluated
 
 
-def _required(keyword: Node | None) -> frozenset[str]:
+def _required_names(keyword: Node | None) -> frozenset[str]:
     if keyword is None:
         return frozenset()
     if keyword.items is None:

@@ -209,10 +209,10 @@ def _names(left: Objects, right: Objects) -> dict[str, LazySet]:
     names = left.properties | right.properties
     if not left.undeclared and not right.undeclared:
         return names
-    return _declared(left) | _declared(right) | names
+    return _declared_properties(left) | _declared_properties(right) | names
 
 
-def _declared(shape: Objects) -> dict[str, LazySet]:
+def _declared_properties(shape: Objects) -> dict[str, LazySet]:
     """The properties that a schema declares."""
     if not shape.undeclared:
         return shape.properties

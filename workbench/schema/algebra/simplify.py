@@ -385,14 +385,14 @@ def _within(algebra: SetAlgebra, shape: Arrays | Objects, other: Arrays | Object
             return False
     return all(
         any(
-            held.key <= lazy.key and _covered(names, allowed, other)
+            held.key <= lazy.key and _covers(names, allowed, other)
             for allowed, held in other.extras
         )
         for names, lazy in shape.extras
     )
 
 
-def _covered(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
+def _covers(names: StringSet, allowed: StringSet, shape: Objects) -> bool:
     """Whether each of these names is allowed, or is declared by a shape."""
     if names is allowed:
         return True

@@ -485,10 +485,10 @@ class Algebra:
         return self._emptiness.is_surely_empty(asked)
 
     def _new_set(self, key: frozenset[int], node: Node, make: Callable[[], Values]) -> LazySet:
-        lazy = LazySet(key, node, make, self._computed, self._settle)
+        lazy = LazySet(key, node, make, self._compute, self._settle)
         return self._conjunctions.setdefault(key, lazy)
 
-    def _computed(self, lazy: LazySet, make: Callable[[], Values]) -> Values:
+    def _compute(self, lazy: LazySet, make: Callable[[], Values]) -> Values:
         self.clock.check()
         try:
             return make()

@@ -166,18 +166,18 @@ class Annotations:
             case ast.Constant(value=None):
                 return Plain(Scalar.NONE, span)
             case ast.Constant(value=str(quoted)):
-                return self._quoted(node, quoted)
+                return self._string_annotation(node, quoted)
             case ast.BinOp(op=ast.BitOr()):
                 return union_of((self.type(node.left), self.type(node.right)), span)
             case ast.Subscript():
                 inner = node.slice
                 arguments = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-                return self._subscripted(node, arguments)
+                return self._subscript(node, arguments)
             case ast.Name() | ast.Attribute() if name := dotted(node):
-                return self._named(node, name)
+                return self._class_type(node, name)
         return self._refuse(node, f"expected a type, not {self.names.text.text(node)}")
 
-    def _quoted(self, node: ast.expr, text: str) -> Type:
+    def _string_annotation(self, node: ast.expr, text: str) -> Type:
         """``"Person"``: an annotation written as a string, for a class defined later."""
         try:
             inner = ast.parse(text.strip(), mode="eval").body
@@ -188,7 +188,7 @@ class Annotations:
                 ast.copy_location(each, node)
         return self.type(inner)
 
-    def _named(self, node: ast.expr, name: str) -> Type:
+    def _class_type(self, node: ast.expr, name: str) -> Type:
         names, span = self.names, self.names.text.span(node)
         if class_name := names.class_named(name, self.owner):
             return Named(class_name, span)
@@ -205,7 +205,11 @@ class Annotations:
         if meant == "dict" or meant in _KINDS or meant in self._forms:
             of = "[str, int]" if meant in ("dict", "typing.Dict") else "[str]"
             hint = f"write the types in brackets: {name}{of}"
-            fixed = self._written(node, name, name + of) if meant in _KINDS or "ict" in of else None
+            fixed = (
+                self._replace_name(node, name, name + of)
+                if meant in _KINDS or "ict" in of
+                else None
+            )
             self._refuse(node, f"expected {name}[…], not {name} alone", hint, fixed)
         if meant == "dataclasses.InitVar":
             self._refuse_init_var(node)
@@ -215,17 +219,17 @@ class Annotations:
         owner, dot, last = name.rpartition(".")
         if last in REPLACEMENTS:
             fix = REPLACEMENTS[last].removeprefix("use ").partition(" or ")[0]
-            fixed = self._written(node, name, fix) if fix in _REPLACING else None
+            fixed = self._replace_name(node, name, fix) if fix in _REPLACING else None
             self._refuse(node, f"expected {_USUAL}, not {name}", REPLACEMENTS[last], fixed)
         module = self.names.imported.get(owner, "")
         choices = KNOWN_IMPORTS.get(module, ()) if dot else self._names_of_types()
         if "." in meant:
             hint, near = suggestion(last, choices, "use str, or a dataclass of its parts")
-            fixed = self._written(node, name, near and owner + dot + near)
+            fixed = self._replace_name(node, name, near and owner + dot + near)
             self._refuse(node, f"expected {_USUAL}, not {name}", hint, fixed)
         otherwise = f"define {name} in the text as a dataclass or an Enum"
         hint, near = suggestion(name, choices, otherwise, _SYNONYMS, VERY_SIMILAR)
-        message, fixed = f"the type {name} is not defined", self._written(node, name, near)
+        message, fixed = f"the type {name} is not defined", self._replace_name(node, name, near)
         self.names.text.refuse(message, node, hint, "undefined_name", fixed)
 
     def _names_of_types(self) -> tuple[str, ...]:
@@ -233,7 +237,7 @@ class Annotations:
         names = self.names
         return (*names.classes, *names.aliases, *TYPE_NAMES)
 
-    def _written(self, node: ast.expr, name: str, meant: str | None) -> str | None:
+    def _replace_name(self, node: ast.expr, name: str, meant: str | None) -> str | None:
         """The text of a node, which may be in quotes, with one name in the place of another."""
         if meant is None:
             return None
@@ -241,7 +245,7 @@ class Annotations:
         fixed, count = re.subn(pattern, meant, self.names.text.text(node))
         return fixed if count == 1 else None
 
-    def _subscripted(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
+    def _subscript(self, node: ast.Subscript, arguments: Sequence[ast.expr]) -> Type:
         name = dotted(node.value)
         meant = self.names.meant(name) if name else ""
         if meant in self._forms:

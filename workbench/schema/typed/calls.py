@@ -89,11 +89,11 @@ def regex_at(regex: Regex, span: Span) -> Regex:
 
 def text_rule(value: str, span: Span) -> Expression:
     """A string literal in single or double quotes; ``repr`` writes one of the two."""
-    options = tuple(Literal(_quoted(value, quote).encode(), span) for quote in "'\"")
+    options = tuple(Literal(_quote(value, quote).encode(), span) for quote in "'\"")
     return Choice(options, span)
 
 
-def _quoted(value: str, quote: str) -> str:
+def _quote(value: str, quote: str) -> str:
     def written(character: str) -> str:
         return f"\\{character}" if character in ("\\", quote) else repr(character)[1:-1]
 
@@ -241,14 +241,14 @@ class _Writer:
                 return _any_tuple(self._item(self._type(item, name), name), span)
             case Many(kind=kind, item=item):
                 opening, closing, empty = _BRACKETS[kind]
-                return _listed(
+                return _list_items(
                     opening, self._item(self._type(item, name), name), closing, empty, span
                 )
             case Tuple(items=items):
                 return _tuple([self._type(item, name) for item in items], span)
             case Dict(key=key, value=value):
                 parts = self._type(key, name), _separator(":", span), self._type(value, name)
-                return _listed("{", self._item(_sequence(span, *parts), name), "}", "{}", span)
+                return _list_items("{", self._item(_sequence(span, *parts), name), "}", "{}", span)
 
     def _item(self, item: Expression, name: str) -> Expression:
         """An item, which a collection writes twice: first and after a comma; a call if it is long.
@@ -288,7 +288,7 @@ def _any_tuple(item: Expression, span: Span) -> Expression:
     )
 
 
-def _listed(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:
+def _list_items(opening: str, item: Expression, closing: str, empty: str, span: Span) -> Expression:
     """Items in brackets, separated by commas; or the literal of an empty collection."""
     more = Repetition(_sequence(span, _separator(",", span), item), 0, None, span)
     filled = _sequence(span, _text(opening, span), item, more, _text(closing, span))

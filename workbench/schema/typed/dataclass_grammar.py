@@ -72,7 +72,7 @@ def class_tree(
             LimitError.
     """
     types, classes = reflect(cls)
-    return _typed(types, ClassFactory(classes), style, limits, whitespace)
+    return _typed_grammar(types, ClassFactory(classes), style, limits, whitespace)
 
 
 def text_tree(
@@ -87,10 +87,10 @@ def text_tree(
     Raises: ParseError for unsupported text, with its span; LimitError.
     """
     types = read_types(source, root)
-    return _typed(types, RecordFactory(types), style, limits, whitespace)
+    return _typed_grammar(types, RecordFactory(types), style, limits, whitespace)
 
 
-def _typed(
+def _typed_grammar(
     types: Types, factory: InstanceFactory, style: str, limits: Limits, whitespace: str | int
 ) -> TypedGrammar:
     if style not in _STYLES:

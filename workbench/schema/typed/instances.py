@@ -105,9 +105,9 @@ class _CallConverter(_Converter):
             case OneOf(values=values), _:
                 return self._one_of(value, values, type_)
             case Union(options=options), _:
-                return self.options.first(value, options, self.value, _expected(value.span, type_))
+                return self.options.first(value, options, self.value, _mismatch(value.span, type_))
             case Named(name=name), _:
-                return self._named(value, self.types.definitions[name])
+                return self._value_of_class(value, self.types.definitions[name])
             case Many(kind=kind, item=item), _:
                 return self._many(value, kind, item, type_)
             case Tuple(items=items), Items(bracket="(", items=given) if len(given) == len(items):
@@ -116,7 +116,7 @@ class _CallConverter(_Converter):
                 )
             case Dict(key=key, value=item), Pairs(pairs=pairs):
                 return {self.value(k, key): self.value(v, item) for k, v in pairs}
-        raise _expected(value.span, type_)
+        raise _mismatch(value.span, type_)
 
     def _scalar(self, value: Value, scalar: Scalar, type_: Type) -> object:
         match scalar, value:
@@ -132,7 +132,7 @@ class _CallConverter(_Converter):
                 return _WORDS[name]
             case Scalar.NONE, Word(name="None"):
                 return None
-        raise _expected(value.span, type_)
+        raise _mismatch(value.span, type_)
 
     def _one_of(
         self, value: Value, values: tuple[str | int | Member | None, ...], type_: Type
@@ -147,9 +147,9 @@ class _CallConverter(_Converter):
                     return literal
                 case int(), Number(value=int(given)) if given == literal and type(literal) is int:
                     return literal
-        raise _expected(value.span, type_)
+        raise _mismatch(value.span, type_)
 
-    def _named(self, value: Value, definition: Record | Enumeration) -> object:
+    def _value_of_class(self, value: Value, definition: Record | Enumeration) -> object:
         match definition, value:
             case Enumeration(name=owner, members=members), Word(name=name):
                 member = name.removeprefix(f"{owner}.")
@@ -157,7 +157,7 @@ class _CallConverter(_Converter):
                     return self.factory.member(definition, member)
             case Record(name=name), Call(name=called, given=()) if called == name:
                 return self._record(value, definition)
-        raise _expected(value.span, Named(definition.name))
+        raise _mismatch(value.span, Named(definition.name))
 
     def _record(self, call: Call, record: Record) -> object:
         fields = {field.name: field for field in record.fields}
@@ -187,7 +187,7 @@ class _CallConverter(_Converter):
                 name="frozenset", keywords=(), given=(Items(bracket="{", items=items),)
             ):
                 return frozenset(self.value(each, item) for each in items)
-        raise _expected(value.span, type_)
+        raise _mismatch(value.span, type_)
 
 
 def as_float(number: float) -> float:
@@ -198,7 +198,7 @@ def as_float(number: float) -> float:
         return number
 
 
-def _expected(position: Span | str, type_: Type) -> TypeMismatchError:
+def _mismatch(position: Span | str, type_: Type) -> TypeMismatchError:
     return TypeMismatchError(position, f"expected {type_text(type_)}")
 
 
@@ -335,10 +335,10 @@ class _JsonConverter(_Converter):
                     value,
                     options,
                     lambda each, option: self.value(each, option, pointer),
-                    _expected(pointer, type_),
+                    _mismatch(pointer, type_),
                 )
             case Named(name=name):
-                return self._named(value, self.types.definitions[name], pointer)
+                return self._value_of_class(value, self.types.definitions[name], pointer)
             case Many(kind=kind, item=item) if isinstance(value, list):
                 return _CONSTRUCTORS[kind](
                     self.value(each, item, f"{pointer}/{i}") for i, each in enumerate(value)
@@ -351,7 +351,7 @@ class _JsonConverter(_Converter):
                     self._key(k, key, pointer): self.value(v, item, f"{pointer}/{k}")
                     for k, v in value.items()
                 }
-        raise _expected(pointer, type_)
+        raise _mismatch(pointer, type_)
 
     def _key(self, text: str, key: Type, pointer: str) -> object:
         """The value of a key, which is text in JSON."""
@@ -372,7 +372,7 @@ class _JsonConverter(_Converter):
                         return self.factory.member(enumeration, member)
             case Plain(scalar=Scalar.STR):
                 return text
-        raise _expected(pointer, key)
+        raise _mismatch(pointer, key)
 
     def _one_of(
         self,
@@ -384,16 +384,18 @@ class _JsonConverter(_Converter):
         for literal in values:
             if _same(json_of(literal, self.types.definitions), value):
                 return self.constant(literal)
-        raise _expected(pointer, type_)
+        raise _mismatch(pointer, type_)
 
-    def _named(self, value: object, definition: Record | Enumeration, pointer: str) -> object:
+    def _value_of_class(
+        self, value: object, definition: Record | Enumeration, pointer: str
+    ) -> object:
         if isinstance(definition, Enumeration):
             for member, json_value in member_values(definition).items():
                 if _same(json_value, value):
                     return self.factory.member(definition, member)
         elif isinstance(value, dict):
             return self._record(value, definition, pointer)
-        raise _expected(pointer, Named(definition.name))
+        raise _mismatch(pointer, Named(definition.name))
 
     def _record(self, value: dict[str, object], record: Record, pointer: str) -> object:
         fields = {field.name: field for field in record.fields}
@@ -423,7 +425,7 @@ def _scalar(value: object, scalar: Scalar, pointer: str) -> object:
             return int(value)
         case Scalar.FLOAT, int() | float():
             return as_float(value)
-    raise _expected(pointer, Plain(scalar))
+    raise _mismatch(pointer, Plain(scalar))
 
 
 def _same(expected: object, value: object) -> bool:

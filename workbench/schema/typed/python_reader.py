@@ -94,10 +94,10 @@ def _check_hashable(text: PythonText, definitions: Mapping[str, Definition], typ
                 )
             if isinstance(part, Named) and part.name not in seen:
                 seen.add(part.name)
-                waiting += _held(text, definitions.get(part.name), type_)
+                waiting += _hashed_types(text, definitions.get(part.name), type_)
 
 
-def _held(text: PythonText, definition: Definition | None, type_: Type) -> list[Type]:
+def _hashed_types(text: PythonText, definition: Definition | None, type_: Type) -> list[Type]:
     """The types of the fields of a dataclass whose instances are hashed."""
     if not isinstance(definition, Record):
         return []  # members are hashable; ``check`` reports names that are not defined

@@ -53,7 +53,7 @@ class PythonText:
             )
         whole = Span(0, len(self.source.text))
         try:
-            return _parsed(self.source.text)
+            return _parse(self.source.text)
         except SyntaxError as error:
             start = self._offset(error.lineno or 1, 0) + max(0, (error.offset or 1) - 1)
             start = min(start, whole.end)
@@ -113,7 +113,7 @@ class PythonText:
         raise ParseError(message, self.source, span, hint, kind, fix)
 
 
-def _parsed(text: str) -> ast.Module:
+def _parse(text: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # such as an invalid escape in a docstring of the text
         return ast.parse(text)

@@ -166,14 +166,14 @@ class _Reader:
         kind, span = self.kind, self.span
         if kind == "text":
             self.next()
-            return Text(_unescaped(self.source, span), span)
+            return Text(_unescape(self.source, span), span)
         if kind == "number":
             return self._number(span)
         if kind == "word":
             name = self.next()["word"]
             return self._call(name, span.start) if self.sign == "(" else Word(name, span)
         if self.sign in _CLOSING:
-            return self._bracketed(self.sign, span.start)
+            return self._brackets(self.sign, span.start)
         return self._member(span.start)
 
     def _member(self, start: int) -> Word:
@@ -216,10 +216,10 @@ class _Reader:
                 raise ParseError(f"{value.name} is given twice", self.source, value.span)
             keywords[value.name] = self.value()
 
-        end = self._listed(argument, "(")[1]
+        end = self._list_items(argument, "(")[1]
         return Call(name, tuple(keywords.items()), tuple(given), Span(start, end))
 
-    def _bracketed(self, bracket: str, start: int) -> Value:
+    def _brackets(self, bracket: str, start: int) -> Value:
         """A list, a tuple, a set or a dict."""
         items: list[Value] = []
         pairs: list[tuple[Value, Value]] = []
@@ -234,7 +234,7 @@ class _Reader:
             else:
                 items.append(value)
 
-        comma, end = self._listed(item, bracket)
+        comma, end = self._list_items(item, bracket)
         span = Span(start, end)
         if bracket == "{" and not items:
             return Pairs(tuple(pairs), span)
@@ -242,7 +242,7 @@ class _Reader:
             return items[0]  # parentheses around one value do not make a tuple
         return Items(bracket, tuple(items), span)
 
-    def _listed(self, item: Callable[[], None], bracket: str) -> tuple[bool, int]:
+    def _list_items(self, item: Callable[[], None], bracket: str) -> tuple[bool, int]:
         """Parse items in brackets; whether there is a trailing comma, and where they end."""
         self.expect(bracket)
         closing, comma = _CLOSING[bracket], False
@@ -258,7 +258,7 @@ class _Reader:
         return comma, end
 
 
-def _unescaped(source: Source, span: Span) -> str:
+def _unescape(source: Source, span: Span) -> str:
     """The value of a string literal.
 
     Raises: ParseError of kind ``bad_escape``.

@@ -32,7 +32,7 @@ def explain(mistake: Mistake) -> ParseError:
     for explanation in _EXPLANATIONS:
         if (error := explanation(mistake)) is not None:
             return error
-    return _expected(mistake)
+    return _expectation(mistake)
 
 
 def _nothing(mistake: Mistake) -> ParseError | None:
@@ -54,7 +54,7 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
         error = mistake.error("this comment is never closed", "end it with *)", span)
         return with_rewrite(error, ((r"(\(\*.*)", r"\1 *)"),), mistake.place)
     what = "string" if opening[0] in "'\"" else "regex"
-    if (joined := _joined(mistake)) is not None:
+    if (joined := _joined_string(mistake)) is not None:
         hint = "a name follows the last quote without a space: a quote is missing before it"
         return mistake.error(f"this {what} is never closed", hint, joined.span)
     hint = f"end it with {opening[1]}"
@@ -71,7 +71,7 @@ def _unclosed(mistake: Mistake) -> ParseError | None:
     return error if suspect is not None else with_rewrite(error, closed, mistake.place)
 
 
-def _joined(mistake: Mistake) -> Lexeme | None:
+def _joined_string(mistake: Mistake) -> Lexeme | None:
     """The string 'yes | ' of 'yes | 'no': a name follows it without a space, in the same line."""
     line, _ = mistake.source.position(mistake.place)
     pairs = zip(mistake.before, mistake.before[1:], strict=False)
@@ -286,7 +286,7 @@ _WANTED = {
 }
 
 
-def _expected(mistake: Mistake) -> ParseError:
+def _expectation(mistake: Mistake) -> ParseError:
     """Expected X after Y, not Z."""
     wanted, hint = _WANTED[mistake.wants]
     bracket = mistake.open

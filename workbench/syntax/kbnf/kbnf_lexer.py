@@ -119,11 +119,11 @@ def _unknown(source: Source, inside: Span, position: int, *, regex: bool) -> Par
     error = ParseError(message, source, span, hint, "bad_escape")
     if regex and after.isprintable():
         written = source.text[inside.start : inside.end]
-        return error.with_fix(_doubled(written), inside)
+        return error.with_fix(_double_backslashes(written), inside)
     return error if after.isalnum() else error.with_fix("\\" + source.text[span.start : span.end])
 
 
-def _doubled(written: str) -> str:
+def _double_backslashes(written: str) -> str:
     """A regex in which every backslash that begins no escape is doubled."""
     return re.sub(
         rf"{_ESCAPE.pattern}|(?P<other>\\)",

@@ -111,7 +111,7 @@ def _choice(options: Row[Expression]) -> Expression:
     return options[0] if len(options) == 1 else Choice(tuple(options), options[0].span)
 
 
-def _united(parts: Iterable[tuple[_State, Expression]]) -> _Texts:
+def _unite(parts: Iterable[tuple[_State, Expression]]) -> _Texts:
     """All texts, by their last state."""
     options: dict[_State, list[Expression]] = {}
     for state, text in parts:
@@ -216,7 +216,7 @@ class IndentedRules:
         whole = _choice(options) if options else no_text(rule.span)
         rules = [replace(rule, body=self._sequence((begin, whole), rule.span))]
         while self._waiting:
-            rules.append(self._copied(*self._waiting.popleft()))
+            rules.append(self._copy_rule(*self._waiting.popleft()))
         return [*rules, *self._newlines.values(), self._ignored_in_brackets()]
 
     def _ignored_in_brackets(self) -> Rule:
@@ -234,7 +234,7 @@ class IndentedRules:
             name = waiting.popleft()
             self._check_clock()
             if name not in self._bodies:
-                self._bodies[name] = self._structured(self.rules[name].body, 0)
+                self._bodies[name] = self._structure_body(self.rules[name].body, 0)
             body = self._bodies[name]
             self._check_indents(body, after_newline=False)
             self._find_terminals(body)
@@ -350,10 +350,10 @@ class IndentedRules:
             return "closing"
         return "newline" if name == self.indenter.NL_type else ""
 
-    def _structured(self, body: Expression, depth: int) -> Expression:
+    def _structure_body(self, body: Expression, depth: int) -> Expression:
         """A body with its brackets and blocks as nodes; ``depth`` of them are around it."""
         if isinstance(body, Choice | Repetition):
-            return body.rebuild(lambda part: self._structured(part, depth))
+            return body.rebuild(lambda part: self._structure_body(part, depth))
         rows: list[list[Expression]] = [[]]
         opened: list[tuple[str, Expression]] = []
         for item in self._items(body):
@@ -372,7 +372,7 @@ class IndentedRules:
                 rows[-1].append(self._pair(opened.pop()[1], inner, item))
             else:
                 if isinstance(item, Choice | Repetition):
-                    item = self._structured(item, depth + len(opened))
+                    item = self._structure_body(item, depth + len(opened))
                 rows[-1].append(item)
         if opened:
             raise self._unpaired(opened[-1][1])
@@ -476,13 +476,13 @@ class IndentedRules:
         body = self._bodies[name]
         texts = self._texts(body, state, column)
         if state is _INDENTED and name in self._blocks:  # a block, with its ``_DEDENT``
-            texts = _united(
+            texts = _unite(
                 (_DEDENTED if last in _PENDING else _ENDED, text)
                 for last, text in texts.items()
                 if last is not _INDENTED
             )
         if self._indents_directly and _NEWLINE in texts:  # no rule begins with an ``_INDENT``
-            texts = _united(
+            texts = _unite(
                 (_DEDENTED if last is _NEWLINE else last, text) for last, text in texts.items()
             )
         return texts
@@ -526,18 +526,18 @@ class IndentedRules:
                 parts = (self._terminal_in_brackets(opening), between, last)
                 return {state: self._sequence(parts, span)}
             case _Indented(name):
-                return self._indented(name, state, column)
+                return self._indent(name, state, column)
             case Nonterminal(name) if name in self._bodies:
-                return self._called(body, state, column)
+                return self._call(body, state, column)
             case Sequence() if not self._is_token(body):
                 return self._row(body, 0, state, column)
             case _Rest(row, at):
                 return self._row(row, at, state, column)
             case Choice(options):
                 parts = [self._texts(option, state, column) for option in options]
-                return _united(pair for texts in parts for pair in texts.items())
+                return _unite(pair for texts in parts for pair in texts.items())
             case Repetition():
-                return self._repeated(body, state, column)
+                return self._repeat(body, state, column)
         if self._kind(body) == "newline":
             return self._newline_texts(state, column)
         if state is _IN_BRACKETS and self._is_token(body):
@@ -559,7 +559,7 @@ class IndentedRules:
             if not self._is_short(item) and any(len(rest) > 1 for rest in rests.values()):
                 call = self._parts.get(id(item)) or self._part("part", item)
                 texts = self._texts(call, state, column)
-            return _united(
+            return _unite(
                 (last, self._sequence((*before, text, rest), row.span))
                 for middle, text in texts.items()
                 for last, rest in rests.get(middle, {}).items()
@@ -597,19 +597,19 @@ class IndentedRules:
             return {_NEWLINE: self._newline(column, _BEFORE_NEWLINE)}
         return {}
 
-    def _indented(self, name: str, state: _State, column: int) -> _Texts:
+    def _indent(self, name: str, state: _State, column: int) -> _Texts:
         """A block at any column further to the right."""
         if state is not _NEWLINE:
             return {}
         self._reads_column = True
         last = column + 2 if self._exploring else len(self._starts)
         blocks = [
-            self._called(Nonterminal(name, NO_SPAN), _INDENTED, deeper)
+            self._call(Nonterminal(name, NO_SPAN), _INDENTED, deeper)
             for deeper in range(column + 1, last)
         ]
-        return _united(pair for texts in blocks for pair in texts.items())
+        return _unite(pair for texts in blocks for pair in texts.items())
 
-    def _called(self, call: Nonterminal, state: _State, column: int) -> _Texts:
+    def _call(self, call: Nonterminal, state: _State, column: int) -> _Texts:
         rule = call.name, state
         ends: Set[_State] = frozenset({state})
         if state is not _IN_BRACKETS and (call.name in self._with_lines or state in _PENDING):
@@ -627,7 +627,7 @@ class IndentedRules:
             if last in ends
         }
 
-    def _repeated(self, body: Repetition, state: _State, column: int) -> _Texts:
+    def _repeat(self, body: Repetition, state: _State, column: int) -> _Texts:
         """A repetition without lines, of one copy, or any number of copies with lines."""
         item, low, high, span = body.item, body.low, body.high, body.span
         first = {} if high == 0 else self._texts(item, state, column)
@@ -643,7 +643,7 @@ class IndentedRules:
                 if middle is not state
                 for last, rest in self._texts(call, middle, column).items()
             )
-            return _united([(state, copies), *others])
+            return _unite([(state, copies), *others])
         options: list[tuple[_State, Expression]] = [] if low else [(state, _NOTHING)]
         for last, text in first.items():
             if high != 1 and last is not state:  # without lines: one copy begins the line
@@ -652,7 +652,7 @@ class IndentedRules:
                 text = self._sequence((text, more), span)
             if (last, text) not in options:
                 options.append((last, text))
-        return _united(options)
+        return _unite(options)
 
     # the rules that are made
 
@@ -688,7 +688,7 @@ class IndentedRules:
             self._waiting.append((copy, copy_name))
         return self._copies[copy]
 
-    def _copied(self, copy: _Copy, name: str) -> Rule:
+    def _copy_rule(self, copy: _Copy, name: str) -> Rule:
         self._check_clock()
         original, first, column, last = copy
         text = self._rule_texts(original, first, column or 0).get(last)

@@ -162,13 +162,13 @@ def string(source: Source, span: Span) -> Expression:
     text, ignores_case = _string(source, span)
     if not ignores_case:
         return Literal(text.encode(), span)
-    characters = [Characters(_cased(character), span) for character in text]
+    characters = [Characters(_both_cases(character), span) for character in text]
     regex = characters[0] if len(text) == 1 else Concat(tuple(characters), span)
     return Pattern(regex, Stop.ANYWHERE, f"(?i:{re.escape(text)})", span)
 
 
 @lru_cache(maxsize=512)
-def _cased(character: str) -> Ranges:
+def _both_cases(character: str) -> Ranges:
     """A character in both cases."""
     code = ord(character)
     return folded(((code, code),), turkic_i=Dialect.PYTHON.value.turkic_i)
@@ -207,13 +207,13 @@ def regex(source: Source, span: Span, clock: Clock | None = None) -> Pattern:
     flags = Flags(**{_FLAGS[letter]: True for letter in letters if letter in _FLAGS})
     written = Unescaped(source.text[span.start + 1 : end], range(span.start + 1, end + 1))
     written = without_javascript(written)
-    tree = _parsed(source, written, flags, clock)
+    tree = _parse(source, written, flags, clock)
     inline_flags = "".join(sorted({letter for letter in letters if letter in _FLAGS}))
     text = f"(?{inline_flags}:{written.text})" if inline_flags else written.text
     return Pattern(tree, Stop.ANYWHERE, text, span)
 
 
-def _parsed(source: Source, written: Unescaped, flags: Flags, clock: Clock | None) -> Regex:
+def _parse(source: Source, written: Unescaped, flags: Flags, clock: Clock | None) -> Regex:
     try:
         return parse_regex(source, flags=flags, written=written, clock=clock)
     except ParseError as error:

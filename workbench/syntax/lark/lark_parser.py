@@ -140,13 +140,13 @@ class _Statements(Bodies):
             while cursor.take("COMMA"):
                 names.append(cursor.expect("NAME", "a name", hint))
             cursor.expect("RPAR", "',' or ')'", hint)
-            return [self._imported(path, name, None) for name in names]
+            return [self._import(path, name, None) for name in names]
         if len(path) == 1:
             raise cursor.unexpected("a dot and a name", hint)
         alias = cursor.take("ALIAS") and cursor.expect("NAME", "a name", hint)
-        return [self._imported(path[:-1], path[-1], alias)]
+        return [self._import(path[:-1], path[-1], alias)]
 
-    def _imported(self, path: list[Part], name: Part, alias: Part | None) -> Imported:
+    def _import(self, path: list[Part], name: Part, alias: Part | None) -> Imported:
         span = Span(path[0].start, name.end)
         words = tuple(self.cursor.text(part) for part in (*path, name))
         if words[0] != "common" or len(words) != 2:

@@ -193,18 +193,18 @@ class LazyConflicts(Positions):
         instead = {
             atom: restricted
             for atom in self.atoms
-            if (restricted := self._restricted(atom)) is not None
+            if (restricted := self._restrict(atom)) is not None
         }
         if not instead:
             return rules
         return [
-            replace(rule, body=self._replaced(rule.body, instead))
+            replace(rule, body=self._replace(rule.body, instead))
             if rule.name in self.rules
             else rule
             for rule in rules
         ]
 
-    def _restricted(self, atom: _Atom) -> _Terminal | None:
+    def _restrict(self, atom: _Atom) -> _Terminal | None:
         """The restricted terminal; None if it does not change."""
         expression = self.atoms[atom]
         restricted: Expression = expression
@@ -293,8 +293,8 @@ class LazyConflicts(Positions):
             case _:
                 return self.source.text[expression.span.start : expression.span.end]
 
-    def _replaced(self, body: Expression, instead: Mapping[_Atom, _Terminal]) -> Expression:
+    def _replace(self, body: Expression, instead: Mapping[_Atom, _Terminal]) -> Expression:
         if isinstance(body, Sequence | Choice | Repetition):
-            return body.rebuild(lambda part: self._replaced(part, instead))
+            return body.rebuild(lambda part: self._replace(part, instead))
         replacement = instead.get(shape(body))
         return body if replacement is None else replace(replacement, span=body.span)

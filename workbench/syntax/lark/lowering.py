@@ -146,7 +146,7 @@ class _Lowering:
         self.names = names
         names.taken.update(prefix + name for name in self.known)
         self.uses = Instances(source, self.known, self._fresh)
-        self.terminals = Terminals(source, self.known, prefix, self._in_terminal(), self._generated)
+        self.terminals = Terminals(source, self.known, prefix, self._in_terminal(), self._generate)
         self.operators = MachineOperators(source, operations, self.terminals.called_by)
         #: Rules generated for parts of terminals, and those of nested grammars.
         self.more: list[Rule] = []
@@ -187,7 +187,7 @@ class _Lowering:
             self.written = (*rules, *others)
             if self.start not in {rule.name for rule in rules}:
                 return [*self.written]  # the builder reports the start symbol
-            return self._indented(self.indenter, self.ignored_text.rule)
+            return self._indent(self.indenter, self.ignored_text.rule)
         if self.ignored_text is not None:
             is_called = self.start.removeprefix(self.prefix) in self.called
             rules = [
@@ -199,7 +199,7 @@ class _Lowering:
         idle = self.terminals.absorbed.union(rule.name for rule in self.inner) - {self.start}
         return without_unused(rules, idle) if idle else rules
 
-    def _indented(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
+    def _indent(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
         """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
         operations = self.operators.required("%declare", ignored.span)
         rules = {rule.name: rule for rule in self.written}
@@ -269,7 +269,7 @@ class _Lowering:
     def _lower(self, body: Body, scope: Scope) -> Expression:
         match body:
             case Nonterminal():
-                return self._called(body, scope)
+                return self._call(body, scope)
             case Literal():
                 return self._with_ignored(body, scope)
             case Sequence():
@@ -284,13 +284,13 @@ class _Lowering:
                 parts = written_parts(self.source, body)
                 return self._with_ignored(self.counting.pattern(body, parts), scope)
             case TemplateUse():
-                return self._applied(body, scope)
+                return self._apply(body, scope)
             case Indexed():
-                return self._indexed(body, scope)
+                return self._index(body, scope)
             case Guarded(_, _, span):
                 return self._choice((body,), scope, span)
             case Nested(grammar, _):
-                return self._nested(grammar)
+                return self._nest(grammar)
             case Schema(span):
                 return self._with_ignored(self._schema(span), scope)
             case SubstringChunks(chunks, span):
@@ -320,7 +320,7 @@ class _Lowering:
             return no_text(span)
         return choice(kept, span)
 
-    def _called(self, call: Nonterminal, scope: Scope) -> Expression:
+    def _call(self, call: Nonterminal, scope: Scope) -> Expression:
         if call.name in scope.given:
             return scope.given[call.name]
         whole = self.called.get(call.name)
@@ -357,7 +357,7 @@ class _Lowering:
             message = f"a terminal is made of terminals, and {name!r} is a rule"
             raise ParseError(message, self.source, span, "give it a name in capital letters")
 
-    def _applied(self, use: TemplateUse, scope: Scope) -> Expression:
+    def _apply(self, use: TemplateUse, scope: Scope) -> Expression:
         """A use of a template; its arguments are lowered in the scope of the use."""
         template = self.uses.template(use)
         self._check_lexical(use.name, use.span, scope)
@@ -366,7 +366,7 @@ class _Lowering:
         node = Nonterminal(self.uses.applied(use, arguments, scope), use.span)
         return self._with_ignored(node, scope) if template.is_terminal else node
 
-    def _indexed(self, use: Indexed, scope: Scope) -> Expression:
+    def _index(self, use: Indexed, scope: Scope) -> Expression:
         self._check_lexical(use.name, use.span, scope)
         return Nonterminal(self.uses.indexed(use, scope.parameter), use.span)
 
@@ -374,7 +374,7 @@ class _Lowering:
         """An unused name."""
         return self.names.fresh(self.prefix + base)
 
-    def _nested(self, grammar: LarkGrammar) -> Expression:
+    def _nest(self, grammar: LarkGrammar) -> Expression:
         prefix = self._fresh("inner") + "_"
         inner = _Lowering(
             self.source, grammar, "start", self.operators.operations, self.clock, prefix, self.names
@@ -398,7 +398,7 @@ class _Lowering:
         lexical = replace(scope, lexical=True)
         return lambda body: self._lower(body, lexical)
 
-    def _generated(self, name: str) -> Expression | None:
+    def _generate(self, name: str) -> Expression | None:
         """The body of a generated rule; a queued use of a template is lowered now."""
         if (use := self.uses.taken(name)) is not None:
             self._lower_use(*use)

@@ -102,14 +102,14 @@ def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Defin
     Raises: ParseError for a name that is defined twice, or changed before it is defined.
     """
     own_names = {definition.name for definition in grammar.definitions if not definition.changing}
-    imported = _imported(source, grammar.imports, own_names)
+    imported = _import_terminals(source, grammar.imports, own_names)
     definitions: dict[str, Definition] = {}
     for definition in grammar.definitions:
         if definition.changing:
             before = definitions.get(definition.name) or imported.pop(definition.name, None)
             if before is not None and definition.changing == "override":
                 imported = _with_original(before, imported)
-            definitions[definition.name] = _changed(source, definition, before)
+            definitions[definition.name] = _change(source, definition, before)
         elif (
             twice := definitions.get(definition.name) or imported.get(definition.name)
         ) is not None:
@@ -144,7 +144,7 @@ def _with_original(before: Definition, imported: Mapping[str, Definition]) -> di
     return changed
 
 
-def _changed(source: Source, change: Definition, before: Definition | None) -> Definition:
+def _change(source: Source, change: Definition, before: Definition | None) -> Definition:
     if before is None:
         raise ParseError(
             f"{change.name!r} cannot be changed: it is not defined before",
@@ -158,7 +158,7 @@ def _changed(source: Source, change: Definition, before: Definition | None) -> D
     return replace(before, body=Choice(bodies, change.span))
 
 
-def _imported(
+def _import_terminals(
     source: Source, imports: tuple[Imported, ...], own_names: set[str]
 ) -> dict[str, Definition]:
     """The imported terminals and those they call, under their names in this grammar."""

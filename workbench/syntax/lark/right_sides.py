@@ -105,7 +105,7 @@ def _read(cursor: Cursor, deep: int) -> Call:
     name = cursor.text(cursor.expect("NAME", "a function of the parameter", _HINT))
     if name == "_":
         return Call("bits", (0, BITS), cursor.since(start))
-    return _checked(cursor, Call(name, _arguments(cursor, deep), cursor.since(start)))
+    return _check(cursor, Call(name, _arguments(cursor, deep), cursor.since(start)))
 
 
 def _arguments(cursor: Cursor, deep: int) -> tuple[Call, ...]:
@@ -127,7 +127,7 @@ def _number(cursor: Cursor, text: str, span: Span) -> int:
     return value
 
 
-def _checked(cursor: Cursor, call: Call) -> Call:
+def _check(cursor: Cursor, call: Call) -> Call:
     """A call, checked for its name and argument types."""
     takes = _VALUES.get(call.function, _CONDITIONS.get(call.function))
     if takes is None or call.function in ("bits", "number"):
@@ -396,7 +396,7 @@ class Bodies:
             raise self._no_atom()
         return _READ[kind](self, part)
 
-    def _called(self, name: Part) -> Body:
+    def _call(self, name: Part) -> Body:
         """called = name | name "{" choice ("," choice)* "}" | name "::" call."""
         cursor = self.cursor
         text, span = cursor.text(name), Span(name.start, name.end)
@@ -446,7 +446,7 @@ class Bodies:
         value_span = Span(value.start, value.end)
         return chunks_of(self.source, json_value(self.source, value), value_span, span)
 
-    def _nested(self, part: Part) -> Body:
+    def _nest(self, part: Part) -> Body:
         cursor = self.cursor
         brace = cursor.expect("LBRACE", "'{'", "write %lark { start: … }")
         cursor.enter(brace)
@@ -475,12 +475,12 @@ class Bodies:
 
 
 _READ: dict[str, Callable[[Bodies, Part], Body]] = {
-    "NAME": Bodies._called,
+    "NAME": Bodies._call,
     "STRING": Bodies._string,
     "REGEX": Bodies._regex,
     "LPAR": Bodies._group,
     "LBRACKET": Bodies._option,
     "JSON": Bodies._schema,
     "PIECES": Bodies._pieces,
-    "NESTED": Bodies._nested,
+    "NESTED": Bodies._nest,
 }

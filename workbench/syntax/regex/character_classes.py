@@ -91,7 +91,7 @@ def read_escape(reader: Reader, *, in_class: bool) -> int | Ranges:
     if letter in _HEX_DIGITS:
         return _hex(reader, start, letter)
     if letter == "N" and reader.rules.named_characters and not reader.flags.bytes:
-        return _named(reader, start)
+        return _named_character(reader, start)
     if reader.rules.ecma and letter == "c" and reader.peek().isascii() and reader.peek().isalpha():
         return ord(reader.next()) & 0x1F
     if reader.rules.ecma and letter == "0" and not reader.peek().isdigit():
@@ -192,7 +192,7 @@ def _hex(reader: Reader, start: int, letter: str) -> int:
     return _code_point(reader, start, code)
 
 
-def _named(reader: Reader, start: int) -> int:
+def _named_character(reader: Reader, start: int) -> int:
     """``{NAME}``, the name or an alias of one character in Python's Unicode data."""
     name = _NAME.match(reader.text, reader.at)
     if name is None:

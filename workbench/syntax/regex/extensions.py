@@ -233,7 +233,7 @@ def _items(reader: Reader, alternation: Callable[[], Regex]) -> tuple[Regex, ...
 # -- extensions without content --------------------------------------------------------------------
 
 
-def _quoted(span: Span) -> Regex:
+def _quoted_pattern(span: Span) -> Regex:
     """``" *(?:[^\\s"\\\\]|\\\\["n\\\\])(?: |[^\\s"\\\\]|\\\\["n\\\\])*"``."""
     plain = difference(ANY_CHARACTER, union(python_class("s"), _set('"\\')))
     escape = Concat((_one("\\", span), Characters(_set('"n\\'), span)), span)
@@ -280,7 +280,7 @@ def _one(letter: str, span: Span) -> Regex:
 
 _LIST = "DELIMITED_LIST"
 _EMPTY: dict[str, Callable[[Span], Regex]] = {
-    "QUOTED_TEXT": _quoted,
+    "QUOTED_TEXT": _quoted_pattern,
     "UNQUOTED_TEXT": _unquoted,
     **{label.name: label.regex for label in LABELS},
 }

@@ -410,7 +410,7 @@ class Parser:
             atom = self._atom()
             if atom is not None:
                 self.begun = True
-                parts.append(self._repeated(atom))
+                parts.append(self._repeat(atom))
         if len(parts) == 1:
             return parts[0]
         return Concat(tuple(parts), reader.span(start))
@@ -628,7 +628,7 @@ class Parser:
         reader.flags = flags
         reader.leave()
 
-    def _repeated(self, atom: Regex) -> Regex:
+    def _repeat(self, atom: Regex) -> Regex:
         """count = ("*" | "+" | "?" | "{n}" | "{n,}" | "{n,m}") "?"?."""
         reader = self.reader
         if reader.text[reader.at : reader.at + 1] not in _BEFORE_COUNT and not reader.flags.verbose:

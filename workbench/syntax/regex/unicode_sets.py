@@ -70,7 +70,7 @@ def property_set(name: str) -> Ranges | None:
     values = _tables()["valued"].get(_tables()["names"].get(kind))
     if values is None:
         return None
-    return _decoded(values["sets"].get(values["aliases"].get(value)))
+    return _decode(values["sets"].get(values["aliases"].get(value)))
 
 
 def similar_property(name: str) -> str | None:
@@ -91,7 +91,7 @@ def _by_bare_name(name: str) -> Ranges | None:
     order = [category] if name in _CATEGORIES_FIRST else [binary, category, script]
     for values in order:
         if name in values["aliases"]:
-            return _decoded(values["sets"][values["aliases"][name]])
+            return _decode(values["sets"][values["aliases"][name]])
     return None
 
 
@@ -102,7 +102,7 @@ def _tables() -> dict[str, Any]:
     return tables
 
 
-def _decoded(text: str | None) -> Ranges | None:
+def _decode(text: str | None) -> Ranges | None:
     """Ranges from their gaps and lengths in base 36."""
     if text is None:
         return None

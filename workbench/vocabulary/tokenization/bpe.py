@@ -203,7 +203,7 @@ def strictly_ordered(rules: Callable[[], Rules], tables: Tables) -> Tables:
     if is_monotone(tables) and len(np.unique(ranks)) == len(ranks):
         return tables
     given = rules()
-    lifted = _lifted(given, tables)
+    lifted = _lift(given, tables)
     for tried in (_by_result(given, lifted), _live(given, tables, lifted)):
         ordered = read_only(build_tables(tried))
         if is_monotone(ordered) and _encode_alike(tables, ordered):
@@ -233,7 +233,7 @@ def _live(rules: Rules, tables: Tables, lifted: Ints) -> Rules:
     return Rules(*sides, order, rank, rules.symbols, rules.symbols_from)
 
 
-def _lifted(rules: Rules, tables: Tables) -> Ints:
+def _lift(rules: Rules, tables: Tables) -> Ints:
     """The ranks of tokens, raised to at least the ranks of their sides."""
     produced = np.flatnonzero(tables.left >= 0)
     lengths = np.diff(rules.symbols_from)[produced]
@@ -302,7 +302,7 @@ class Bpe:
             kept = vars(vocabulary)
             if "_bpe" not in kept:
                 try:
-                    kept["_bpe"] = _made(vocabulary, limits and limits.begun())
+                    kept["_bpe"] = _make(vocabulary, limits and limits.begun())
                 except VocabularyError as error:  # cached: this is called for every tested text
                     kept["_bpe"] = error
             cached = kept["_bpe"]
@@ -463,7 +463,7 @@ class Bpe:
             raise VocabularyError("expected a text in UTF-8") from None
         ids: list[TokenId] = []
         for part in self.added.parts(read):
-            ids.extend(self._encoded(part) if isinstance(part, str) else [part.token])
+            ids.extend(self._encode(part) if isinstance(part, str) else [part.token])
         return ids
 
     def is_proper(self, tokens: Sequence[TokenId]) -> bool:
@@ -480,7 +480,7 @@ class Bpe:
         except (UnicodeError, VocabularyError):
             return False
 
-    def _encoded(self, text: str) -> list[TokenId]:
+    def _encode(self, text: str) -> list[TokenId]:
         """The tokens of a text without added tokens."""
         if not text:
             return []
@@ -540,7 +540,7 @@ class Bpe:
         return AddedSearch(self.vocabulary.tokenizer)
 
 
-def _made(vocabulary: Vocabulary, limits: Limits | None) -> Bpe:
+def _make(vocabulary: Vocabulary, limits: Limits | None) -> Bpe:
     """The merges of a vocabulary, checked against its tokenizer if there is one.
 
     Raises: VocabularyError if proper tokenization cannot be computed exactly; LimitError.

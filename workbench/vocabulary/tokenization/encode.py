@@ -178,11 +178,11 @@ def merged(tables: Tables, symbols: Ints, cuts: Sequence[int]) -> Ints:
         work = symbols.copy()
         pending = np.empty(MAX_SHORT + 1, np.int32)
         return work[: merge_pieces(tables.rules, work, np.asarray(cuts, np.int32), pending)]
-    encodings = [_merged(tables, symbols[i:j]) for i, j in pairwise(cuts)]
+    encodings = [_merge(tables, symbols[i:j]) for i, j in pairwise(cuts)]
     return np.concatenate(encodings)
 
 
-def _merged(tables: Tables, symbols: Ints) -> Ints:
+def _merge(tables: Tables, symbols: Ints) -> Ints:
     work, size = symbols.copy(), len(symbols)
     room = np.empty((3, size), np.int32)
     count = merge_long(tables.rules, work, room[0], room[1], room[2], np.empty(3 * size, np.int64))

@@ -146,7 +146,7 @@ def _part(guide: GuideTables, guess: int, part: int) -> int:
 
 
 @inner
-def _placed(guide: GuideTables, number: int, part: int) -> int:
+def _place(guide: GuideTables, number: int, part: int) -> int:
     return int(int64(number) << guide.layout.shifts[part])
 
 
@@ -188,9 +188,9 @@ def taken(guide: GuideTables, guess: int, token: int, marked: int) -> int:
                 return -1
         elif node < 0:
             return -1
-    low = int64(k) | _placed(guide, mark, _MARK) | _placed(guide, node, _CHARACTER)
-    low |= _placed(guide, fallback, _FALLBACK) | _placed(guide, added, _ADDED)
-    return int(low | _placed(guide, form, _FORM) | _placed(guide, word, _WORD))
+    low = int64(k) | _place(guide, mark, _MARK) | _place(guide, node, _CHARACTER)
+    low |= _place(guide, fallback, _FALLBACK) | _place(guide, added, _ADDED)
+    return int(low | _place(guide, form, _FORM) | _place(guide, word, _WORD))
 
 
 @inner
@@ -207,8 +207,8 @@ def _after_added(guide: GuideTables, guess: int, token: int, marked: int) -> int
         form = _form_after(guide, _part(guide, guess, _FORM), token)
         if form < 0:
             return -1
-    low = _placed(guide, added, _ADDED) | _placed(guide, form, _FORM)
-    return int(low | _placed(guide, _ROOT, _WORD))
+    low = _place(guide, added, _ADDED) | _place(guide, form, _FORM)
+    return int(low | _place(guide, _ROOT, _WORD))
 
 
 @inner

@@ -188,7 +188,7 @@ def rules_of(vocabulary: Vocabulary) -> Rules:
     if vocabulary.tokenizer.ranks is not None:
         columns = _all_splits(texts, ids, vocabulary.tokenizer.ranks.tolist())
     elif vocabulary.tokenizer.merges is not None:
-        columns = _listed(vocabulary, ids)
+        columns = _listed_rules(vocabulary, ids)
     else:
         raise VocabularyError(
             f"{vocabulary.name} has no merge rules, so the encodings of its tokenizer are unknown",
@@ -241,7 +241,7 @@ def _all_splits(texts: list[str | None], ids: dict[str, TokenId], ranks: list[in
     return rows
 
 
-def _listed(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
+def _listed_rules(vocabulary: Vocabulary, ids: dict[str, TokenId]) -> list[Row]:
     """The listed rules in their order, without those of added tokens (found before merging).
 
     Raises: VocabularyError if a side or a result is not a token.

@@ -72,7 +72,7 @@ def normal_form(form: str) -> NormalForm:
     from tokenizers import __version__  # it depends on its Unicode tables
 
     def make() -> Arrays:
-        normal = _made(normalizer(form))
+        normal = _make_form(normalizer(form))
         return {"of": normal.of, "steps": normal.steps}
 
     key = hashlib.sha256(f"{__version__}\0{form}".encode()).hexdigest()
@@ -92,7 +92,7 @@ def _read(arrays: Arrays) -> NormalForm:
     return NormalForm(of, steps)
 
 
-def _made(normalize: Callable[[str], str]) -> NormalForm:
+def _make_form(normalize: Callable[[str], str]) -> NormalForm:
     kinds = _kinds(normalize)
     numbers: dict[_Kind, int] = {_Kind(): 0}
     of = np.zeros(CODES, np.uint16)
@@ -133,7 +133,7 @@ def _composing_above(kinds: Collection[_Kind]) -> dict[int, int]:
 def _kinds(normalize: Callable[[str], str]) -> dict[str, _Kind]:
     """The kinds of all characters except those that interact with none."""
     characters = [chr(code) for code in range(1, _END) if code not in SURROGATES]
-    changed = set(_changed(normalize, characters))
+    changed = set(_changed_texts(normalize, characters))
     decomposed = _each(normalizer("NFD"), characters)
     composites = [(c, d) for c, d in zip(characters, decomposed, strict=True) if c != d]
     marks = _combining_classes(normalize, [c for c in characters if c not in changed])
@@ -142,7 +142,7 @@ def _kinds(normalize: Callable[[str], str]) -> dict[str, _Kind]:
     composing = sorted({part for _, d in composites for part in d[1:]} - changed)
     partners: dict[str, int] = defaultdict(int)
     for index, second in enumerate(composing):
-        for pair in _changed(normalize, [first + second for first in starters]):
+        for pair in _changed_texts(normalize, [first + second for first in starters]):
             partners[pair[0]] |= 1 << index
     bits = {second: 1 << index for index, second in enumerate(composing)}
     kinds = {c: _Kind(changes=True) for c in changed}
@@ -159,19 +159,19 @@ def _combining_classes(normalize: Callable[[str], str], characters: list[str]) -
     """
     proposed = sorted((unicodedata.combining(c), c) for c in characters if unicodedata.combining(c))
     low, high = proposed[0][1], proposed[-1][1]
-    smaller = _changed(normalize, [high + c for c in characters])
-    larger = _changed(normalize, [c + low for c in characters])
+    smaller = _changed_texts(normalize, [high + c for c in characters])
+    larger = _changed_texts(normalize, [c + low for c in characters])
     distinct = {pair[1] for pair in smaller} | {pair[0] for pair in larger} | {low, high}
     samples = {number: mark for number, mark in reversed(proposed) if mark in distinct}
     marks = sorted(distinct)
     classes = dict.fromkeys(marks, 1)
     for sample in samples.values():
-        for pair in _changed(normalize, [mark + sample for mark in marks]):
+        for pair in _changed_texts(normalize, [mark + sample for mark in marks]):
             classes[pair[0]] += 1
     return classes
 
 
-def _changed(normalize: Callable[[str], str], texts: list[str]) -> list[str]:
+def _changed_texts(normalize: Callable[[str], str], texts: list[str]) -> list[str]:
     """The texts that are not normalised."""
     return [t for t, n in zip(texts, _each(normalize, texts), strict=True) if t != n]
 

@@ -353,7 +353,7 @@ def _with_derivations(splits: Splits, marked: Bools) -> Bools:
 
 
 @inner
-def _crossed(tables: Tables, first: int, second: int) -> bool:
+def _crosses(tables: Tables, first: int, second: int) -> bool:
     """Whether the row of ``first`` contains ``second``: compares both spines completely."""
     left, left_above = int64(first), int64(NEVER)
     while left >= 0:
@@ -390,7 +390,7 @@ def _compare(
         spent += size * size
         left = merge_short(tables.rules, room[0], room[1], size, 1)
         stays = left == 2 and room[0, 0] == first and room[0, 1] == second
-        if stays != may_follow_by_spines(tables, first, second) or stays == _crossed(
+        if stays != may_follow_by_spines(tables, first, second) or stays == _crosses(
             tables, first, second
         ):
             out[count, 0], out[count, 1] = first, second if stays else -1 - second

@@ -15,7 +15,7 @@ K is learned by querying the pre-tokenizer itself, in four steps:
 2. ``classes`` partitions all characters by the atoms they match, so that one example represents a
    class. The patterns are run by the library that tokenizers use (Rust's ``tokenizers``,
    Oniguruma), so there is no second implementation that could differ.
-3. ``_explored`` builds K: two marked prefixes are one state if the pre-tokenizer splits all tested
+3. ``_explore`` builds K: two marked prefixes are one state if the pre-tokenizer splits all tested
    continuations of them in the same way (texts of two or three classes, and words of the pattern).
 4. ``find_mistake`` compares K with the pre-tokenizer on random texts of all characters. If they
    differ, the pattern is refused.
@@ -59,10 +59,10 @@ def utf8_table(of: npt.NDArray[np.uint8] | npt.NDArray[np.uint16], none: int) ->
     """
     ends = np.where(of == none, DEAD, END - of.astype(np.int16)).astype(np.int16)
     nodes: dict[bytes, int] = {}
-    lowest = _shared(ends, nodes)
+    lowest = _share_nodes(ends, nodes)
     # a character that needs fewer bytes has no longer encoding
-    middle = _shared(np.where(np.arange(len(lowest)) < 0x800 >> 6, DEAD, lowest), nodes)
-    highest = _shared(np.where(np.arange(len(middle)) < 0x10000 >> 12, DEAD, middle), nodes)
+    middle = _share_nodes(np.where(np.arange(len(lowest)) < 0x800 >> 6, DEAD, lowest), nodes)
+    highest = _share_nodes(np.where(np.arange(len(middle)) < 0x10000 >> 12, DEAD, middle), nodes)
     if len(nodes) > 4_000:
         raise VocabularyError("the pre-tokenizer's classes are scattered over too many characters")
     table = np.full((len(nodes) + 1, 256), DEAD, np.int16)
@@ -75,7 +75,7 @@ def utf8_table(of: npt.NDArray[np.uint8] | npt.NDArray[np.uint16], none: int) ->
     return table
 
 
-def _shared(entries: Table, nodes: dict[bytes, int]) -> Table:
+def _share_nodes(entries: Table, nodes: dict[bytes, int]) -> Table:
     """The node of each block of 64 entries: one node for equal blocks, ``DEAD`` for dead ones."""
     rows = np.pad(entries, (0, -len(entries) % 64), constant_values=DEAD).reshape(-1, 64)
     dead = np.full(64, DEAD, np.int16).tobytes()
@@ -377,7 +377,7 @@ def pretokens(*patterns: str) -> Pretokens:
     from tokenizers import __version__  # K depends on its Unicode tables
 
     def make() -> Arrays:
-        automaton = _made(patterns)
+        automaton = _learn(patterns)
         return {"of": automaton.classes.of, "steps": automaton.steps, "accepts": automaton.accepts}
 
     key = hashlib.sha256("\0".join((__version__, *patterns)).encode()).hexdigest()
@@ -401,7 +401,7 @@ def _read_patterns(patterns: tuple[str, ...], arrays: Arrays) -> Pretokens:
     return Pretokens(patterns, Classes(of), steps, accepts)
 
 
-def _made(patterns: tuple[str, ...]) -> Pretokens:
+def _learn(patterns: tuple[str, ...]) -> Pretokens:
     """K, learned from the pre-tokenizer and checked.
 
     Continuations of two characters are enough for all patterns in use, in a tenth of the time that
@@ -412,7 +412,7 @@ def _made(patterns: tuple[str, ...]) -> Pretokens:
     words = ["".join(map(kinds.example, run)) for pattern in patterns for run in runs(pattern)]
     split = splitter(*patterns)
     for ahead in (2, 3):
-        automaton = _explored(patterns, kinds, split, _continuations(kinds, words, ahead))
+        automaton = _explore(patterns, kinds, split, _continuations(kinds, words, ahead))
         if (wrong := find_mistake(automaton, kinds, words)) is None:
             return _with_joined_classes(automaton)
     raise VocabularyError(
@@ -449,7 +449,7 @@ def _continuations(kinds: Classes, words: Sequence[str], ahead: int) -> list[str
     return [*short, *sorted(end for end in ends if len(end) > ahead)]
 
 
-def _explored(
+def _explore(
     patterns: tuple[str, ...], kinds: Classes, split: Splitter, continuations: Sequence[str]
 ) -> Pretokens:
     """K, breadth first over marked prefixes; prefixes with equal signatures are one state."""

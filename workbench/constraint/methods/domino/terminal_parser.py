@@ -130,8 +130,8 @@ class Parser:
                 inner = [self._read(middle) for middle in targets.tolist()]
                 high = np.repeat(codes << 8, [len(low) for low, _ in inner])
                 edges = (
-                    high | _joined(low for low, _ in inner),
-                    _joined(ends for _, ends in inner),
+                    high | _join(low for low, _ in inner),
+                    _join(ends for _, ends in inner),
                 )
             self._edges[state] = edges
         return edges
@@ -165,7 +165,7 @@ class Parser:
         return {}
 
 
-def _joined(parts: Iterable[Ints]) -> Ints:
+def _join(parts: Iterable[Ints]) -> Ints:
     return np.concatenate([np.empty(0, np.int32), *parts])
 
 

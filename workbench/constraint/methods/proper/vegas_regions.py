@@ -285,9 +285,11 @@ class RegionCache:
             for (local, _), number_there in live.positions.items():
                 index = number[names[local]]
                 # a state inside several regions has the same edges in all of them
-                parts[index][local == 0] = _renamed(live.edges[SAME_PIECE][number_there], names)
+                parts[index][local == 0] = _rename_states(
+                    live.edges[SAME_PIECE][number_there], names
+                )
                 free[index] |= local == 0  # a token may always end before a cut
-        same_piece_edges = [self._joined(list(part.values())) for part in parts]
+        same_piece_edges = [self._join(list(part.values())) for part in parts]
         # states that only undecided edges lead to have no positions
         positions = {(state, self._guess): i for state, i in number.items() if parts[i]}
         all_edges = same_piece_edges, [_no_edges() for _ in visited]
@@ -296,7 +298,7 @@ class RegionCache:
         )
         return live if joined or self._guess == self._start else self._with_start(live, dfa)
 
-    def _joined(self, parts: Sequence[Edges]) -> Edges:
+    def _join(self, parts: Sequence[Edges]) -> Edges:
         """The edges of a state, cuts and others; a single row is not copied."""
         if not parts:
             return _no_edges()
@@ -336,7 +338,7 @@ def _no_edges() -> Edges:
     return Edges(np.empty(0, np.int32), none, none, 0)
 
 
-def _renamed(edges: Edges, names: Sequence[State]) -> Edges:
+def _rename_states(edges: Edges, names: Sequence[State]) -> Edges:
     """The edges of a region with the states of the machine; the row is not copied."""
     opened: Ints = edges.undecided.copy()
     opened[1] = np.array(names, np.int32)[opened[1]]
