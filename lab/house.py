@@ -99,7 +99,7 @@ def figures() -> list[Figure]:
         Figure("modules in import cycles", sum(map(len, _cycles(files))), 0),
         Figure("repeated file names", sum(n > 1 for f, n in names.items() if f[0] != "_"), 25),
         Figure("modules of over 700 lines", sum(_line_count(f) > 700 for f in files.values()), 0),
-        Figure("lines of JavaScript", sum(map(_line_count, scripts)), 21_900),
+        Figure("lines of JavaScript", sum(map(_line_count, scripts)), 22_000),
         Figure(f"JavaScript functions of over {_MAX_JS_FUNCTION} lines", len(long), 6),
         Figure("lines of the longest JavaScript function", max(long, default=0), 524),
         Figure("unclear phrases in 1,000 lines of prose", round(1000 * hits / lines, 1), 3),

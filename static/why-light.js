@@ -3,12 +3,14 @@
 
 import { emit, grammarKey, state } from "./state.js";
 
+/** @import { Why } from "./wire" */
+
 /** The reasons that are shown, the newest last. */
-const lit = /** @type {{ record: object, key: string }[]} */ ([]);
+const lit = /** @type {{ record: Why, key: string }[]} */ ([]);
 
 /** The lights of one part: `show` lights a reason in the place of the part's last one, `hide` takes it away. */
 export function createWhyLight() {
-  let own = /** @type {{ record: object, key: string } | null} */ (null);
+  let own = /** @type {{ record: Why, key: string } | null} */ (null);
   const drop = () => {
     const index = own ? lit.indexOf(own) : -1;
     if (index >= 0) lit.splice(index, 1);

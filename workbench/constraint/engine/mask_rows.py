@@ -36,7 +36,6 @@ the statuses of ``CACHED``::
 
 from __future__ import annotations
 
-from enum import IntEnum
 from functools import cache
 from typing import Any, NamedTuple, Protocol
 
@@ -66,6 +65,7 @@ from workbench.constraint.engine.growing_machine import (
     walk_nodes,
 )
 from workbench.constraint.engine.row_cache import RowCache, bisimilar, doubled, find_row, store_row
+from workbench.constraint.engine.row_status import RowStatus
 from workbench.constraint.engine.self_loops import (
     BEGIN,
     LEVEL,
@@ -230,26 +230,6 @@ def _exit_group(
 
 #: An entry of ``Scratch.path`` that the walk has not written; no offset in any table.
 _UNTOUCHED = np.uint32(2**32 - 1)
-
-
-class RowStatus(IntEnum):
-    """What the row kernel returns; it may also return a ``Status`` of the growing machine."""
-
-    #: Done; the row was computed before.
-    CACHED = 0
-    #: Done; ``bits`` is the row.
-    COMPUTED = 1
-    #: A self-loop covers the current part of the trie: the loop kernel must compute this part.
-    IN_LOOP = 2
-    #: So it must for a state that enters a self-loop, …
-    ENTERS_LOOP = 3
-    #: … for one that may be in a chain, as in a string of bounded length, …
-    IN_CHAIN = 4
-    #: … and where a configuration loops on more bytes than the whole state does.
-    COVERED = 5
-    #: The row cache must be enlarged before the call is repeated.
-    FULL_ROW_CACHE = -30
-
 
 #: The number of characters that may follow in a self-loop.
 _UNBOUNDED = 2**31 - 1
