@@ -338,7 +338,7 @@ def compile(
         # a method may try another way after one that took all its seconds
         with time_budget(2 * limits.seconds):
             if chosen.make is not _unconstrained:
-                text = _generable(text, tokens)
+                text = generable(text, tokens)
             machine = machine_of(chosen.make(text, tokens, limits, **options))
         return machine if monitor is None else _add_monitor(machine, grammar, monitor, limits)
 
@@ -378,7 +378,7 @@ def _add_monitor(
     return Monitored(constraint, monitor, limits)
 
 
-def _generable(grammar: Grammar, vocabulary: Vocabulary) -> Grammar:
+def generable(grammar: Grammar, vocabulary: Vocabulary) -> Grammar:
     """The grammar of the texts whose bytes are all in the vocabulary.
 
     Raises: VocabularyError if the grammar has no such text; LimitError.

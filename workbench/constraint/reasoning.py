@@ -13,13 +13,13 @@ from workbench.base.arguments import Count, checked
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import ArgumentValueError, TokenNotAllowed, WorkbenchError
 from workbench.base.limits import LIMITS, Limits
+from workbench.constraint.compile import generable
 from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.token_distances import FAR, AfterTokens, Ints, TokenDistances
 from workbench.constraint.token_machine import Capability, TokenMachine, machine_of
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_bytes import over_bytes
 from workbench.syntax.regex.extensions import Label
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -81,7 +81,7 @@ class Reasoning(TokenMachine):
         self._before = "" if opening in named else opening
         until = r"[\s\S]*" if closing in named else f"(?P<TEXT_UNTIL>{re.escape(closing)})"
         whole = Grammar.from_regex(re.escape(self._before) + until)
-        dfa = over_bytes(whole, self.vocabulary.alphabet).dfa
+        dfa = generable(whole, self.vocabulary).dfa
         assert dfa is not None, "a regex has a DFA"
         #: The automaton of the free part.
         self.free = DfaConstraint(dfa, self.vocabulary, limits)
