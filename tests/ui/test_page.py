@@ -87,7 +87,7 @@ def test_every_file_is_loaded_and_every_loaded_file_is_there(built: Any) -> None
 def test_what_is_sent_is_light() -> None:
     skeletons = "".join(skeleton(path.stem) for path in SKELETONS)
     sent = skeletons + sheet() + join_modules(STATIC, "page.js")
-    assert len(gzip.compress(sent.encode())) < 190_000  # Gradio's part is larger; 500 KB for all
+    assert len(gzip.compress(sent.encode())) < 191_000  # Gradio's part is larger; 500 KB for all
 
 
 @pytest.mark.parametrize("entry", LATE)

@@ -97,7 +97,8 @@ class TokenMachine(ABC):
 
     @property
     @abstractmethod
-    def initial(self) -> State: ...
+    def initial(self) -> State:
+        """The state before the first token."""
 
     @abstractmethod
     def mask(self, state: State) -> TokenMask:
@@ -126,6 +127,7 @@ class TokenMachine(ABC):
         return {Capability.BYTES: _BY_TOKENS, Capability.BYTES_LEFT: _NO_BYTE_COUNT}
 
     def can(self, capability: Capability) -> bool:
+        """Whether this machine has a capability."""
         return capability not in self.lacks
 
     def require(self, capability: Capability) -> None:
