@@ -1,7 +1,7 @@
 /* What a person does with a run: begins it, takes one token, forks it, reads a text. */
 
 import { currentBranch, move, request } from "./run-card.js";
-import { fail, play } from "./run-records.js";
+import { fail, play, stop } from "./run-records.js";
 import { go, open, say, showEnd, showSteps } from "./run-show.js";
 import { isIdle } from "./run-state.js";
 import { state } from "./state.js";
@@ -25,10 +25,11 @@ export function writeByHand(card) {
   open(card, card.branches.add({ how: "hand", ...request(card) }));
 }
 
-/** A given text as a branch: its tokens before and after the mask, the first refused one selected.
+/** A given text as a branch: its tokens before and after the mask, the first refused one selected. A run ends for it.
     @param {RunCard} card */
 export function read(card, text) {
-  if (!isIdle(card.phase) || !state.compiled?.ok) return;
+  if (!state.compiled?.ok) return;
+  if (state.running) stop(card, "stopped by a text to read");
   const asked = request(card);
   say(card, "reading…");
   card.taking.run(async (ask) => {

@@ -110,9 +110,14 @@ def test_from_a_test_that_fails_to_the_place_in_the_grammar(visit: Any) -> None:
         assert sorted(marked(v, "place")) == sorted(["[", "[a-z]", '"'])
         v.shot("why_of_a_test")
         assert v.page.evaluate("scrollY") == 0, "the answer stays in sight"
-        # asked again, the test's reason goes
+        # the run reads the test's text, and shows why its token is refused: asked again, the test's reason goes,
+        # and the places stay marked for the run's
+        v.page.wait_for_selector("#wb-run .insp .whyhead")
         row.locator("button.ask:not(.tree)").click()
         panel.wait_for(state="detached")
+        assert sorted(marked(v, "place")) == sorted(["[", "[a-z]", '"'])
+        v.page.click("#wb-run .insp .whyhead button")
+        assert marked(v, "place") == []
 
 
 def test_missing_reason_is_shown(visit: Any) -> None:
