@@ -37,7 +37,7 @@ const createTools = (drawing) => ({
   large: act("⤢", LARGE, () => {}, { "aria-label": LARGE }),
 });
 
-/** The canvas, and what a screen reader is told of it. */
+/** The canvas, and its text for a screen reader. */
 function createElements() {
   const world = svgEl("g", { class: "world" }),
     svg = svgEl("svg", { class: "machine", "aria-hidden": "false" }, world),

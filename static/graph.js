@@ -116,7 +116,7 @@ function show(graph, next, at = "") {
 
 /** @param {HTMLElement} box @param {(state: string | null) => void} picked
     @param {{ edge?: (index: number) => void, flag?: (segment: FlagSegment) => void, camera?: object,
-      machine?: (() => string) | null, seen?: (isWhole: boolean) => void }} [doors] ``seen`` is told whether the whole
+      machine?: (() => string) | null, seen?: (isWhole: boolean) => void }} [doors] ``seen`` gets whether the whole
       picture is in view */
 export function createGraph(
   box,

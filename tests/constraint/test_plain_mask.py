@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import workbench as wb
 from tests.laws.test_mask_laws import ended, grammar_of, slow, tokens, trees
 from tests.oracles.plain_recognisers import recogniser_of
+from workbench.constraint import plain_mask as plain_mask_module
 from workbench.constraint.engine.automaton import automaton
 from workbench.constraint.plain_mask import Recogniser, plain_mask
 from workbench.grammar.gallery import Example, load_gallery
@@ -44,11 +46,16 @@ def along(
             plain_state = plain.step(plain_state, byte)
 
 
+def test_the_plain_form_is_short() -> None:
+    """CONTRIBUTING shows it first, because it is read in a few minutes."""
+    assert len(inspect.getsource(plain_mask_module).splitlines()) <= 80
+
+
 @pytest.mark.parametrize("example", load_gallery().values(), ids=lambda example: example.name)
 def test_masks_of_the_gallery_are_those_of_the_plain_walk(example: Example) -> None:
     grammar = wb.Grammar.from_text(example.text, example.notation, example.start)
     for seed in (1, 7):
-        picks = iter([(seed * 7919 * (place + 1)) % 1013 for place in range(_PLACES)])
+        picks = iter([(seed * 7919 * (step + 1)) % 1013 for step in range(_PLACES)])
         for exact, plain in along(grammar, VOCABULARY, picks):
             assert exact == plain
 

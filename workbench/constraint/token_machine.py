@@ -132,8 +132,11 @@ class TokenMachine(ABC):
 
     def require(self, capability: Capability) -> None:
         """Refuse what this machine cannot do. Raises: WorkbenchError with the reason."""
-        if (lack := self.lacks.get(capability)) is not None:
-            raise WorkbenchError(*lack)
+        if not self.can(capability):
+            raise self._refusal(capability)
+
+    def _refusal(self, capability: Capability) -> WorkbenchError:
+        return WorkbenchError(*self.lacks[capability])
 
     # -- reading bytes -------------------------------------------------------------------------
 
@@ -142,8 +145,7 @@ class TokenMachine(ABC):
 
         Raises: WorkbenchError without ``Capability.BYTES``.
         """
-        self.require(Capability.BYTES)
-        raise NotImplementedError
+        raise self._refusal(Capability.BYTES)
 
     def next_bytes(self, state: State) -> list[int]:
         """The bytes that may come next in an accepted text, sorted.
@@ -157,8 +159,7 @@ class TokenMachine(ABC):
 
         Raises: WorkbenchError without ``Capability.BYTES_LEFT``.
         """
-        self.require(Capability.BYTES_LEFT)
-        raise NotImplementedError
+        raise self._refusal(Capability.BYTES_LEFT)
 
     # -- distances in tokens -------------------------------------------------------------------
 
@@ -223,7 +224,7 @@ class TokenMachine(ABC):
         return None
 
     def without_budget(self) -> TokenMachine:
-        """The machine with no budget; often itself."""
+        """The machine without its budget; often itself."""
         return self
 
     def why(self, text: bytes) -> str:

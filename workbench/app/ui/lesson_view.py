@@ -38,7 +38,7 @@ from workbench.grammar.notations import Notation
 
 Fields = Mapping[str, Any]
 
-#: Columns of a table that fit beside the text of a step.
+#: Columns of a table that fit next to the text of a step.
 MAX_NARROW_COLUMNS = 7
 
 

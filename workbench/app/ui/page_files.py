@@ -134,7 +134,7 @@ def _wrap(name: str, text: str) -> str:
 
 
 def _compact(text: str) -> str:
-    """A script or a style sheet without comments on lines of their own and without indentation."""
+    """A script or a style sheet without whole-line comments and without indentation."""
     return _INDENTATION.sub("", _COMMENT.sub("", text))
 
 
