@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import tracemalloc
+from random import Random
 
 import numpy as np
 import pytest
@@ -79,3 +80,11 @@ def test_ids_of_wide_masks_are_those_of_the_mask() -> None:
 def test_error_too_few_words() -> None:
     with pytest.raises(ValueError, match="33 tokens need 2 words, not 1"):
         TokenMask(np.zeros(1, np.uint32), 33)
+
+
+@pytest.mark.parametrize("size", [1, 31, 32, 4_096, 5_000, 131_072])
+def test_the_tokens_of_a_mask_in_order_read_by_parts_or_as_a_whole(size: int) -> None:
+    chance = Random(size)
+    for count in {0, 1, size // 2, size}:
+        ids = sorted(chance.sample(range(size), count))
+        assert [*TokenMask.of(ids, size)] == ids

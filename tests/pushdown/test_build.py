@@ -218,3 +218,13 @@ def test_error_above_the_stack_depth() -> None:
     assert isinstance(built, Network)
     with pytest.raises(LimitError, match="stack depth"):
         Runner(built, Limits(stack_depth=20)).run(b"(" * 30)
+
+
+def test_error_many_rules_need_too_much_memory_for_their_automata() -> None:
+    """The automata have a symbol for each rule: together the square of their number."""
+    chain = "".join(f"r{k} ::= 'a' r{k + 1} 'b' | 'c';" for k in range(1_000))
+    text = f"start ::= r0; {chain} r1000 ::= 'd';"
+    few, enough = Limits(megabytes=4), Limits(megabytes=64)
+    assert len(Grammar.from_kbnf(text, limits=enough).rules.names) == 1_002
+    with pytest.raises(LimitError, match="4 megabytes"):
+        _ = Grammar.from_kbnf(text, limits=few).rules

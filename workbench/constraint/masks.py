@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+
+#: A mask with at most this many ids is read as a whole in an iteration, others by parts.
+_FEW_IDS = 1_024
+_WORDS_AT_ONCE = 128
 
 #: The most bytes of the cached ids of masks with many ids.
 _MAX_RECENT_BYTES = 1 << 24
@@ -52,7 +57,18 @@ class TokenMask:
         return int(np.bitwise_count(self.bits).sum())
 
     def __iter__(self) -> Iterator[int]:
-        return iter(self.ids.tolist())
+        if len(self) <= _FEW_IDS:
+            return iter(self.ids.tolist())
+        # not all at once: a search may be in the middle of many masks at a time
+        words = range(0, len(self.bits), _WORDS_AT_ONCE)
+        return chain.from_iterable(map(self._ids_in_words, words))
+
+    def _ids_in_words(self, begin: int) -> list[int]:
+        """The ids whose bits are in the words from ``begin`` that are read together."""
+        words = self.bits[begin : begin + _WORDS_AT_ONCE].view(np.uint8)
+        positions = np.flatnonzero(np.unpackbits(words, bitorder="little"))
+        ids: list[int] = (32 * begin + positions).tolist()
+        return ids
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TokenMask):

@@ -249,20 +249,31 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
     return replace(linked(names, _automata(order, writer, limits), limits), all_wait=True)
 
 
+#: The arrays of the classes of a rule's symbols: its own, and those that ``linked`` makes.
+_CLASS_COPIES = 2
+
+
 def _automata(
     roots: list[int], writer: Writer, limits: Limits, determinized: Determinization = smallest
 ) -> dict[int, Dfa]:
     """The automata of the first root and of all roots it calls, itself or through others.
 
     None of them calls itself before reading a byte.
+
+    Raises: LimitError if they need more than ``limits.megabytes``: with many rules, each has a
+            symbol for every other one.
     """
     clock = limits.clock()
     rules: dict[int, Dfa] = {}
+    size = 0
 
     def compiled(number: int) -> list[int]:
+        nonlocal size
         clock.check()
-        rules[number] = determinized(writer.rule(roots[number]), limits)
-        return called(rules[number])
+        machine = rules[number] = determinized(writer.rule(roots[number]), limits)
+        size += machine.table.nbytes + _CLASS_COPIES * machine.classes.nbytes
+        limits.check("megabytes", size / 2**20)
+        return called(machine)
 
     reachable([0], compiled)
     return without_left_recursion(rules, limits)
