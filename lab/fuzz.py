@@ -482,20 +482,15 @@ class Questions:
     """Asks the page's questions with random records."""
 
     def __init__(self) -> None:
-        from workbench.app.ui.page import QUESTIONS, answered  # imports Gradio, for a second
+        from workbench.app.ui.questions import QUESTIONS, answered
 
         self._answered = answered
         self._handlers = Handlers(ModelRoom(TOY))
-        self._questions = {
-            name: question
-            for part in QUESTIONS.values()
-            for name, question in part.items()
-            if name != "distribution"  # its cost is that of the model
-        }
+        self._names = QUESTIONS.keys() - {"distribution"}  # its cost is that of the model
 
     def asked(self, subject: Subject, random: Random) -> Iterator[Finding]:
         """Ask one question about a text; yields an exception, or a hang."""
-        name = random.choice([*self._questions])
+        name = random.choice([*self._names])
         sent: dict[str, Any] = {
             "text": subject.text[:2_000],
             "notation": str(subject.notation),
@@ -508,8 +503,8 @@ class Questions:
     def repeated(self, name: str, subject: Subject) -> Iterator[Finding]:
         """Ask a question with the record that is the text of ``subject``."""
         ask = self._handlers.within_budget(self._answered)
-        sent, question = json.loads(subject.text), self._questions[name]
-        work = partial(ask, self._handlers, question, sent)
+        sent = json.loads(subject.text)
+        work = partial(ask, self._handlers, name, sent)
         yield from _staged(name, subject, work, MAX_QUESTION_SECONDS)
 
 

@@ -33,7 +33,7 @@ from typing import Any
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
-from workbench.app.ui.runs import run_lines
+from workbench.app.ui.runs import run_batches
 from workbench.automata.graphs import cyclic_components
 from workbench.base import cached_property
 from workbench.base.text_tables import format_table
@@ -91,7 +91,7 @@ def figures() -> list[Figure]:
     hits, lines = _phrases()
     scripts = sorted((_ROOT / "static").glob("*.js"))
     long = [length for file in scripts for length, _ in long_js_functions(file)]
-    run, explanation = _traces(run_lines, {}), _traces(why, {"token": "7d7d"})
+    run, explanation = _traces(run_batches, {}), _traces(why, {"token": "7d7d"})
     return [
         Figure("pasted sections", sum(map(_pasted_sections, files.values())), 0),
         Figure("lines of Python", sum(map(_line_count, files.values())), 122_000),
@@ -210,7 +210,7 @@ def _prose(file: Path) -> Iterator[str]:
 
 
 #: Answers a request of the page: a record, or a run's lines.
-_Handler = Callable[[Handlers, dict[str, Any]], Iterable[str]]
+_Handler = Callable[[Handlers, dict[str, Any]], Iterable[object]]
 
 
 @dataclass(eq=False)
@@ -330,7 +330,7 @@ def _trace(name: str, handler: _Handler, given: dict[str, str]) -> RequestTrace:
     for tab in ("characters", "rules"):
         page.draw({**request, "tab": tab})
     page.room.model()
-    settings = {"run": name, "max_tokens": 12, "temperature": 1, "seed": 1}
+    settings = {"max_tokens": 12, "temperature": 1, "seed": 1}
     return RequestTrace.of(partial(handler, page), {**request, **settings, **given})
 
 

@@ -4,7 +4,8 @@ import { emit, state } from "./state.js";
 
 /** @import { Answer } from "./wire" */
 
-/** @typedef {<T>(question: (sent: object) => Promise<T>, sent: object) => Promise<Answer<T>>} Ask
+/** @template T @typedef {(sent: object, signal?: AbortSignal | null) => Promise<T>} Question */
+/** @typedef {<T>(question: Question<T>, sent: object) => Promise<Answer<T>>} Ask
     @typedef {<T>(promise: Promise<T>) => Promise<T>} Wait */
 
 /** Milliseconds before a question that the server was too busy to take is asked again. */
@@ -13,24 +14,6 @@ export const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time
 
 /** Milliseconds before a question without an answer is asked again: its worker ended, and a proxy chooses another. */
 const LOST = [500, 2000];
-
-/** The signal that ends the request which a question is about to send. @type {AbortSignal | null} */
-let ending = null;
-function send(question, sent, signal) {
-  ending = signal;
-  try {
-    return question({ model: state.model, ...sent });
-  } finally {
-    ending = null;
-  }
-}
-
-/** Gradio's client calls ``fetch`` without a signal. With it, a request that ends closes its connection, and the server
-    stops its work. */
-export function passSignals() {
-  const plain = window.fetch;
-  window.fetch = (resource, options) => plain(resource, ending ? { ...options, signal: ending } : options);
-}
 
 /** The answer to a question, which is asked again if none arrives.
     @template T @param {() => Promise<T>} question @param {AbortSignal | null} signal @returns {Promise<T>} */
@@ -50,10 +33,10 @@ async function answered(question, signal) {
 
 /** Ask the server; what it could not answer becomes a sentence instead of an exception. A busy server is asked again a
     few times, and "busy" is emitted with the number of questions that wait there. The question ends with the signal.
-    @template T @param {(sent: object) => Promise<T>} question @param {object} sent
+    @template T @param {Question<T>} question @param {object} sent
     @param {AbortSignal | null} [signal] @returns {Promise<Answer<T>>} */
 export async function askServer(question, sent, signal = null) {
-  const request = () => send(question, sent, signal);
+  const request = () => question({ model: state.model, ...sent }, signal);
   /** @type {any} */
   let answer;
   const slow = setTimeout(() => emit("slow answer"), 1500);

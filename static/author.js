@@ -15,14 +15,14 @@ import { formatNumber, visibleText } from "./tokens.js";
 /** @typedef {{
       latest: ReturnType<typeof createLatest>, before: (GrammarText & { name: string }) | null,
       answered: string, box: HTMLElement,
-      server: Servers["grammar"], put: (tests: ExpectedTest[]) => void,
+      server: Server, put: (tests: ExpectedTest[]) => void,
       counted: (gained: number, lost: number) => void,
     }} ChangeList */
 /** @typedef {{
       latest: ReturnType<typeof createLatest>, seed: number, shown: string, box: HTMLElement,
-      server: Servers["grammar"], put: (tests: ExpectedTest[]) => void,
+      server: Server, put: (tests: ExpectedTest[]) => void,
     }} SampleList */
-/** @import { Answer, ChangeAnswer, Failure, Phase, Rule, Servers } from "./wire" */
+/** @import { Answer, ChangeAnswer, Failure, Phase, Rule, Server } from "./wire" */
 /** @import { ExpectedTest } from "./events" */
 /** @import { GrammarText } from "./state.js" */
 /* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
@@ -228,7 +228,7 @@ const LOUD = new Set(["unused", "never ends"]);
 
 /* The Convert menu: the present grammar, written in another notation and put into the tab of that notation. */
 /** ``turned`` gets the grammar in its new notation.
-    @param {HTMLElement} menu @param {Servers["grammar"]} server @param {(grammar: any) => void} turned */
+    @param {HTMLElement} menu @param {Server} server @param {(grammar: any) => void} turned */
 export function createConvertMenu(menu, server, turned) {
   const list = menu.querySelector("ul"),
     told = menu.querySelector(".told"),
@@ -363,7 +363,7 @@ function askSamples(samples) {
 
 /* Samples: texts of the language, and texts outside it by one edit. A click makes one a test. */
 /** The samples in ``box``; ``put`` adds tests.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put */
+    @param {HTMLElement} box @param {Server} server @param {(tests: object[]) => void} put */
 export function createSampleList(box, server, put) {
   const latest = createLatest();
   /** @type {SampleList} */
@@ -510,7 +510,7 @@ function askChanges(changes) {
 
 /* What an edit changed: a shortest text that the language gained and a shortest one that it lost. */
 /** The list in ``box``; ``put`` adds tests, ``counted`` gets the numbers of texts gained and lost.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(tests: object[]) => void} put
+    @param {HTMLElement} box @param {Server} server @param {(tests: object[]) => void} put
     @param {(gained: number, lost: number) => void} counted */
 export function createChangeList(box, server, put, counted) {
   const latest = createLatest();

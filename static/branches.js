@@ -8,7 +8,7 @@ import { formatNumber, hexOf, readOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
 import { createWhyLight } from "./why-light.js";
 
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 
 /** Characters of a branch's name at most; milliseconds between the presses of a double click. */
 const LONGEST_NAME = 40,
@@ -243,7 +243,7 @@ const FREE =
   "The text up to the closing marker is free. Only special tokens are forbidden there, and after the last token of " +
   "the budget all that do not lead to the marker.";
 
-/** @param {Servers["run"]} server @param {() => Record<string, any>} settings */
+/** @param {Server} server @param {() => Record<string, any>} settings */
 export function createQuestions(server, settings) {
   /** A branch is asked about under its own grammar, prompt and model, with the knobs as they stand. */
   const about = (

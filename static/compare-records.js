@@ -1,6 +1,5 @@
 /* A comparison from its first record to its end. */
 
-import { askServer } from "./ask.js";
 import { showControls } from "./compare-controls.js";
 import { busy, currentComparison, fold, ready, request, showFault, showProgress } from "./compare-view.js";
 import { el } from "./dom.js";
@@ -19,7 +18,7 @@ export function compare(view) {
 function begin(view, about) {
   prepare(view, about);
   showProgress(view, "waiting for the model…");
-  view.trigger("run", { ...about, run: view.incoming.begin() });
+  view.incoming.begin(about);
 }
 
 /** A comparison without any record yet, and its empty table. @param {CompareView} view */
@@ -151,7 +150,6 @@ function finish(view, words) {
 /** @param {CompareView} view */
 export function stop(view, words = "stopped by you") {
   if (!view.comparison?.running) return;
-  askServer(view.server.stop_run, { run: view.incoming.end() });
   finish(view, words);
 }
 

@@ -13,7 +13,7 @@ import { chatOf, grammarKey, grammarOf, OWN_TITLE, state } from "./state.js";
 /** @import { createAnnouncer } from "./panel.js" */
 /** @import { GrammarText } from "./state.js" */
 /** @import { createStream } from "./stream.js" */
-/** @import { CompareSample, CompareStep, Context, Ended } from "./wire" */
+/** @import { CompareSample, CompareStep, Ended, Server } from "./wire" */
 
 /** A run of a comparison: ``end`` is what is known of it after its last token, ``why`` why it could not be made.
     @typedef {{ method: string, prompt: string, seed: number, steps: Omit<CompareStep, "k" | "r">[],
@@ -41,7 +41,7 @@ import { chatOf, grammarKey, grammarOf, OWN_TITLE, state } from "./state.js";
       resultsCard: ReturnType<typeof createResultsCard> | null, eager: boolean, recorded: string,
       introducing: ReturnType<typeof createLatest>,
       listing: ReturnType<typeof createLatest>, element: HTMLElement,
-      trigger: Context<"compare">["trigger"], server: Context<"compare">["server"],
+      server: Server,
     }} CompareView */
 
 /** The comparison that is shown. @param {CompareView} view */

@@ -100,14 +100,13 @@ function openFirst(view) {
   }
 }
 
-/** The state, and the parts of the view. @param {Context<"compare">} context @returns {CompareView} */
-function createView({ element, trigger, props, watch, server }) {
+/** The state, and the parts of the view. @param {Context} context @returns {CompareView} */
+function createView({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   /** @type {Partial<CompareView>} */
   const parts = {
     element,
     server,
-    trigger,
     find,
     buttons: { go: find(".go"), halt: find(".halt"), fold: find("button.fold") },
     wait: find(".wait"),
@@ -149,19 +148,17 @@ function createView({ element, trigger, props, watch, server }) {
     small: () => compareSample(view, view.samples[0]),
   });
   view.audit = createAuditCard(find(".audit"), (ask) => ask(server.audit_engines, grammarOf(state)));
-  view.incoming = createStream(props, watch, {
+  view.incoming = createStream("compare", {
     take: (message) => readRecord(view, message),
     arrived: () => {
       if (view.comparison) showMethods(view, view.dirty);
     },
-    missed: (ask, from) => ask(server.missed_lines, from),
-    over: "compare over",
     dropped: (message, hint) => fail(view, message, hint),
   });
   return view;
 }
 
-/** @param {Context<"compare">} context */
+/** @param {Context} context */
 export function mountCompare(context) {
   const view = createView(context);
   view.find(".legend").append(shades.legend("surprisal", []));

@@ -11,11 +11,11 @@ import { state } from "./state.js";
       list: HTMLElement, status: HTMLElementTagNameMap["span"], tables: Map<string, Promise<CompletionContext[]>>,
       items: Completion[], chosen: number, span: { from: number, to: number }, writing: boolean,
       latest: ReturnType<typeof createLatest>, area: HTMLTextAreaElement,
-      painter: ReturnType<typeof createPainter>, server: Servers["grammar"], notation: () => string,
+      painter: ReturnType<typeof createPainter>, server: Server, notation: () => string,
       write: (text: string) => void, opened: () => void,
     }} CompletionList */
 
-/** @import { Completion, CompletionContext, Servers } from "./wire" */
+/** @import { Completion, CompletionContext, Server } from "./wire" */
 /** @import { createPainter } from "./paint.js" */
 /** Characters before the caret that are looked at, and words that are listed. */
 const BEFORE = 4000;
@@ -220,7 +220,7 @@ const openList = (completion, asked) =>
     if (document.activeElement === completion.area) showItems(completion, itemsFor(completion, contexts, asked));
   });
 
-/** @param {{ area: any, painter: any, host: Element, server: Servers["grammar"], notation: () => string,
+/** @param {{ area: any, painter: any, host: Element, server: Server, notation: () => string,
     write: (text: string) => void, opened: () => void }} parts */
 export function createCompletion({ area, painter, host, server, notation, write, opened }) {
   const list = el("ul", { class: "complete", id: "wb-complete", role: "listbox", "aria-label": "Completions" });

@@ -10,10 +10,10 @@ import { fileNameNow, grammarOf, state } from "./state.js";
       which: HTMLSelectElement, part: HTMLSelectElement, box: HTMLElement, says: HTMLElement, acts: HTMLElement,
       show: () => void, film: ReturnType<typeof createFilm> | null, grammar: (GrammarText & { example: string }) | null,
       sent: Record<string, unknown> | null, latest: ReturnType<typeof createLatest>,
-      server: Context<"picture">["server"],
+      server: Server,
     }} ConstructionSheet */
 
-/** @import { Context } from "./wire" */
+/** @import { Server } from "./wire" */
 /** @import { GrammarText } from "./state.js" */
 /** The construction that belongs to the machine on a tab. */
 const OF_TAB = { tokens: "tokens", stack: "stack", rules: "stack" };
@@ -136,7 +136,7 @@ const withTikz = (sheet, act) =>
   });
 
 /** @param {HTMLDialogElement} dialog @param {HTMLElement[]} buttons
-    @param {Pick<Context<"picture">, "server">["server"]} server */
+    @param {Server} server */
 export function createConstruction(dialog, buttons, server) {
   const find = (selector) => dialog.querySelector(selector);
   const which = find("[name=construction]");

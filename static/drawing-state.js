@@ -5,7 +5,7 @@ import { filled, shapesOf } from "./machine-shapes.js";
 import { readMachine } from "./machine-text.js";
 
 /** @import { LabelField, Stepper } from "./drawing-parts" */
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 
 /** @typedef {{ x: number, y: number }} Point
     @typedef {{ state: string, edge?: undefined } | { state?: undefined, edge: number }} Part a state by its name or an
@@ -22,7 +22,7 @@ export const MOST_EDGES = 300;
 export const GRID = 10;
 
 /** A drawing without states. ``write`` gets the text after a change.
-    @param {Servers["grammar"]} server @param {(text: string) => void} write
+    @param {Server} server @param {(text: string) => void} write
     @param {Record<string, HTMLButtonElement>} tool the buttons of its bar
     @param {{ canvas: HTMLElement, svg: SVGElement, world: SVGElement, about: HTMLElement, empty: HTMLElement,
       listed: HTMLElement, aloud: HTMLElement }} elements @param {LabelField} field

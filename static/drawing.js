@@ -15,7 +15,7 @@ import { partAt } from "./machine-text.js";
 import { on } from "./state.js";
 
 /** @import { Drawing } from "./drawing-state" */
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 
 const HELP =
   "N adds a state, arrows go to the next state, Alt and an arrow moves it. E begins an edge: arrows or letters " +
@@ -63,7 +63,7 @@ function createElements() {
 
 /** ``write`` gets the text after a change; ``more`` are further buttons of the bar.
     @param {HTMLElement} box
-    @param {{ server: Servers["grammar"], write: (text: string) => void, more?: HTMLElement[] }} uses */
+    @param {{ server: Server, write: (text: string) => void, more?: HTMLElement[] }} uses */
 export function createDrawing(box, { server, write, more = [] }) {
   const tool = createTools(() => drawing),
     elements = createElements(),

@@ -123,7 +123,7 @@ function jump(editor, span) {
 
 /** The editor in ``box``; ``changed`` gets each new text, and whether all of the old one was selected and replaced;
     and whether it was typed; ``server`` answers what can be completed.
-    @param {any} box @param {import("./wire").Servers["grammar"]} server
+    @param {any} box @param {import("./wire").Server} server
     @param {(text: string, all: boolean, byHand: boolean) => void} changed */
 export function createEditor(box, server, changed) {
   const area = box.querySelector("textarea.text");

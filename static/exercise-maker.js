@@ -10,10 +10,10 @@ import { state, wholeOf } from "./state.js";
       showMaker: ReturnType<typeof createDialog>,
       showCourse: ReturnType<typeof createDialog>, form: HTMLFormElement, made: HTMLElement,
       opener: HTMLElement, link: string, courseForm: HTMLFormElement, status: HTMLElement,
-      newest: ReturnType<typeof createLatest>, server: Servers["exercise"], shelf: ReturnType<typeof createShelf>,
+      newest: ReturnType<typeof createLatest>, server: Server, shelf: ReturnType<typeof createShelf>,
     }} MakerForms */
 
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 /** @import { createShelf } from "./exercise-shelf.js" */
 /** Lines of a box as texts: ``\n`` is a line break, ``""`` the empty text. */
 const textsOf = (area) =>
@@ -151,7 +151,7 @@ const sheet = (forms, solutions) =>
     else printSheet(courseField(forms, "title").value || "Exercises", answer.exercises, solutions);
   });
 
-/** @param {HTMLDialogElement} maker @param {HTMLElement} courseMaker @param {Servers["exercise"]} server
+/** @param {HTMLDialogElement} maker @param {HTMLElement} courseMaker @param {Server} server
     @param {Record<string, any>} acts */
 export function createMakers(maker, courseMaker, server, { open, shelf }) {
   const showMaker = createDialog(maker);

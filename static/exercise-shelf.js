@@ -10,13 +10,13 @@ import { saved } from "./storage.js";
 /** @typedef {{
       page: HTMLElement, tabs: HTMLElement, all: ShelvedExercise[], course: Answer<CourseAnswer> | null,
       kinds: ConditionKind[], asking: Promise<void> | null, chooseTab: (tab: string) => void,
-      reading: ReturnType<typeof createLatest>, server: Servers["exercise"],
+      reading: ReturnType<typeof createLatest>, server: Server,
       acts: Record<string, (named?: string) => void>,
     }} Shelf */
 
 const TABS = { lessons: "Lessons", exercises: "Exercises", course: "Course" };
 
-/** @import { Answer, ConditionKind, CourseAnswer, ExerciseEntry, Servers, ShelvedExercise } from "./wire" */
+/** @import { Answer, ConditionKind, CourseAnswer, ExerciseEntry, Server, ShelvedExercise } from "./wire" */
 const done = () => saved.get("exercises done", {}) || {};
 
 /** Which exercises are solved, by their keys. */
@@ -255,7 +255,7 @@ function leaveCourse(card) {
   show(card, "exercises");
 }
 
-/** @param {HTMLElement} box @param {Servers["exercise"]} server
+/** @param {HTMLElement} box @param {Server} server
     @param {Record<string, (named?: string) => void>} acts */
 export function createShelf(box, server, acts) {
   const page = box.querySelector(".exlist");

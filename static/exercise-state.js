@@ -9,7 +9,7 @@ import { saved } from "./storage.js";
 
 /** @import { createLatest } from "./ask.js" */
 /** @import { createShelf } from "./exercise-shelf.js" */
-/** @import { Context, OpenedExercise } from "./wire" */
+/** @import { OpenedExercise, Server } from "./wire" */
 /** @import { createMakers } from "./exercise-maker.js" */
 /** @import { debounce } from "./dom.js" */
 
@@ -21,7 +21,7 @@ import { saved } from "./storage.js";
       checking: ReturnType<typeof createLatest>,
       shelf: ReturnType<typeof createShelf>,
       makers: ReturnType<typeof createMakers> | null, keepSoon: ReturnType<typeof debounce>,
-      server: Context<"exercise">["server"],
+      server: Server,
     }} ExerciseCard */
 
 const MOST_KEPT = 60; // answers in the browser

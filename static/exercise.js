@@ -114,7 +114,7 @@ async function followAddress(card) {
   else if (named) await open(card, named);
 }
 
-/** @param {Context<"exercise">} context */
+/** @param {Context} context */
 export function mountExercise({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const bar = find(".exbar");

@@ -16,7 +16,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
 /** @import { createTestList } from "./tests.js" */
 /** @import { createWordList } from "./words.js" */
 /** @import { OpenedExample } from "./events" */
-/** @import { Context } from "./wire" */
+/** @import { Server } from "./wire" */
 
 /** ``unread``: whether the whole text was replaced,
     and the new one was not read yet; ``written``: what was last written
@@ -43,7 +43,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
       samples: ReturnType<typeof createSampleList>,
       change: ReturnType<typeof createChangeList>,
       phases: ReturnType<typeof createPhaseBar>, compileSoon: ReturnType<typeof debounce>,
-      known: Record<string, unknown>, server: Context<"grammar">["server"],
+      known: Record<string, unknown>, server: Server,
     }} GrammarCard */
 
 /** The example's name while its text is untouched: some have their own tokens. */

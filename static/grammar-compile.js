@@ -10,7 +10,7 @@ import { several } from "./tokens.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
 
-/** @import { Compiled, Context } from "./wire" */
+/** @import { Compiled } from "./wire" */
 /** A text of which nothing is known, since the server did not answer.
     @type {Compiled} */
 const UNKNOWN = { ok: false, looks: "", inside: null, facts: [], ms: 0, phases: [], problems: [], tabs: {} };

@@ -100,7 +100,7 @@ function listenToPage(card) {
   on("fix all", (problems) => applyFixes(card, problems));
 }
 
-/** The state and the parts that every grammar has. @param {Context<"grammar">} context @returns {GrammarCard} */
+/** The state and the parts that every grammar has. @param {Context} context @returns {GrammarCard} */
 function createCard({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   /** @type {Partial<GrammarCard>} */
@@ -157,7 +157,7 @@ function addSections(card) {
   card.change = createChangeList(find("#wb-sec-change"), server, put, mark);
 }
 
-/** @param {Context<"grammar">} context */
+/** @param {Context} context */
 export function mountGrammar(context) {
   const card = createCard(context),
     { find, server } = card,

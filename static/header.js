@@ -34,10 +34,10 @@ import { linkedWork, shareWork } from "./work.js";
 /** @typedef {{
       button: HTMLElement, name: HTMLElement, list: HTMLElement, form: HTMLElement, closed: HTMLElement,
       sheet: ReturnType<typeof createMenu>, token: string,
-      looking: ReturnType<typeof createLatest>, server: Context<"header">["server"],
+      looking: ReturnType<typeof createLatest>, server: Server,
     }} ModelMenu */
 
-/** @import { Context, Example } from "./wire" */
+/** @import { ExampleName, OpeningContext, Server } from "./wire" */
 /** The token of the page's owner, out of the address, which loses it: links and screenshots show the address. It is
     kept until the tab is closed. */
 function ownerToken() {
@@ -294,7 +294,7 @@ function bindPageKeys(look, openHelp) {
 }
 
 /** The menu of the gallery and of the drafts; returns what fills it.
-    @param {HTMLSelectElement} picker @param {Example[]} gallery @param {HTMLOptionElement} other */
+    @param {HTMLSelectElement} picker @param {ExampleName[]} gallery @param {HTMLOptionElement} other */
 function createPicker(picker, gallery, other) {
   const groups = new Map();
   gallery.forEach((example, index) => {
@@ -335,12 +335,11 @@ const NOT_IN_GALLERY = {
   rejects: [],
 };
 
-/** @param {Context<"header">} context */
-export function mountHeader({ element, props, server }) {
+/** @param {OpeningContext} context */
+export function mountHeader({ element, server, opening: page }) {
   const find = (selector) => element.querySelector(selector);
   const picker = find("select"),
     header = find(".header");
-  const page = JSON.parse(props.value);
   state.gallery = page.gallery;
   state.methods = page.methods;
   state.space = page.space;
@@ -360,12 +359,9 @@ export function mountHeader({ element, props, server }) {
     const { name } = page.gallery[index];
     picker.value = String(index);
     opening.run(async (ask) => {
-      const example = name === page.first.name ? page.first : await ask(server.open_example, { name });
-      if (example.fault) {
-        showNotice(example.fault);
-        return;
-      }
-      begin({ ...example, first: Boolean(first) });
+      const example = name === page.first?.name ? page.first : await ask(server.open_example, { name });
+      if ("fault" in example) showNotice(example.fault);
+      else begin({ ...example, first: Boolean(first) });
     });
   }
   picker.addEventListener("change", () => {
@@ -416,19 +412,14 @@ export function mountHeader({ element, props, server }) {
 }
 
 /* The footer: lessons, API, About, keys, the version and the source. */
-/** @param {Context<"footer">} context */
-export function mountFooter({ element, props, server }) {
+/** @param {OpeningContext} context */
+export function mountFooter({ element, server, opening: { version, source } }) {
   const find = (selector) => element.querySelector(selector);
   const sheet = find("dialog"),
     open = createDialog(sheet);
-  const { version, source } = JSON.parse(props.value);
   if (version) find(".version").textContent = `Version ${version}`;
   if (source) find(".version").after(el("a", { href: source, target: "_blank", rel: "noopener" }, "Source"));
 
-  find(".api").addEventListener("click", () => {
-    document.querySelector("footer:not(.wb) .show-api")?.click();
-    scrollTo({ top: 0 });
-  });
   find(".learn").addEventListener("click", () => emit("look", "learn"));
   find(".keys").addEventListener("click", () => emit("help"));
   const latest = createLatest();

@@ -114,7 +114,7 @@ export function words(text) {
   });
 }
 
-/** @param {Context<"learn">} context */
+/** @param {Context} context */
 export function mountLearn({ element, server }) {
   const FEW = 12; // merge rules shown together
   const shelf = element.querySelector(".shelves"),

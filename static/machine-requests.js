@@ -50,7 +50,7 @@ const answers = new Map();
 /** For each tab and grammar the size of the box when it was first drawn. */
 const layouts = new Map();
 
-/** @import { Answer, Edge, Flags, FlagSegment, Picture, Servers } from "./wire" */
+/** @import { Answer, Edge, Flags, FlagSegment, Picture } from "./wire" */
 const KEPT = 120; // answers kept, for going back and forth
 
 export const HIDDEN = 200; // pixels: a narrower box was not shown yet when its picture was laid out

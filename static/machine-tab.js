@@ -12,7 +12,7 @@ import { saved } from "./storage.js";
       box: HTMLElement, sheet: HTMLElement, drawing: ReturnType<typeof createDrawing> | null,
       isOpen: boolean, problems: Problem[],
       fold: HTMLElementTagNameMap["button"], latest: ReturnType<typeof createLatest>,
-      editor: { area: HTMLTextAreaElement, write: (text: string) => void }, server: Servers["grammar"],
+      editor: { area: HTMLTextAreaElement, write: (text: string) => void }, server: Server,
     }} MachineTab */
 
 /** @param {MachineTab} page */
@@ -65,10 +65,10 @@ function written() {
   return texts.includes(undefined) ? null : texts.join("");
 }
 
-/** @import { Problem, Servers } from "./wire" */
+/** @import { Problem, Server } from "./wire" */
 /** @import { createDrawing } from "./drawing.js" */
 /** @param {HTMLElement} card @param {{ area: HTMLTextAreaElement, write: (text: string) => void }} editor
-    @param {Servers["grammar"]} server */
+    @param {Server} server */
 export function createMachineTab(card, editor, server) {
   const box = card.querySelector(".drawing");
   const sheet = card.querySelector(".editor");

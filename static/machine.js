@@ -11,7 +11,7 @@ import { emit, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 
 /** @import { MachineView } from "./machine-view" */
-/** @import { Answer, Edge, FlagSegment, Flags, Picture, Servers } from "./wire" */
+/** @import { Answer, Edge, Flags, FlagSegment, Picture, Server } from "./wire" */
 /** @import { PictureRequest } from "./state.js" */
 
 export const pictureLooks = {
@@ -95,7 +95,7 @@ const NO_DOORS = {
 
 /** ``box`` becomes the picture.
     @param {HTMLElement} box
-    @param {Pick<Servers["picture"], "draw_machine" | "draw_flags" | "draw_railroad" | "draw_parse_tree">} server
+    @param {Pick<Server, "draw_machine" | "draw_flags" | "draw_railroad" | "draw_parse_tree">} server
     @param {Partial<Doors>} [doors] */
 export function createMachine(box, server, doors = {}) {
   const view = createView(box, server, { ...NO_DOORS, ...doors });

@@ -1,7 +1,7 @@
-/* The page: its parts, mounted as Gradio brings their skeletons, and the one global object. */
+/* The page: its parts, and the one global object. */
 
-import { passSignals } from "./ask.js";
 import { mountCompare } from "./compare.js";
+import { server } from "./connection.js";
 import { createConstruction } from "./construction.js";
 import { mountExercise } from "./exercise.js";
 import { exportFiles } from "./export.js";
@@ -13,7 +13,6 @@ import { mountPicture } from "./picture.js";
 import { mountRun } from "./run.js";
 import { cards, emit, grammarKey, on, reportCompiling, state } from "./state.js";
 import { saved } from "./storage.js";
-import { watchEventStream } from "./stream.js";
 import { mountTakeaway } from "./takeaway.js";
 import { glyphs, hexOf } from "./tokens.js";
 import { whyNodes } from "./why.js";
@@ -31,39 +30,22 @@ const PARTS = {
   footer: mountFooter,
 };
 
-/** Resolves when the page's style sheets are loaded; Gradio loads them parallel to the scripts and does not wait. */
-const styled = () =>
-  Promise.all(
-    [...document.querySelectorAll("link[href*='wb/']")].map(
-      (sheet) =>
-        new Promise((/** @type {(value?: unknown) => void} */ go) => {
-          if (sheet.sheet) {
-            go();
-            return;
-          }
-          for (const end of ["load", "error"]) sheet.addEventListener(end, go, { once: true });
-        }),
-    ),
-  );
-
-const mounted = new Set();
-/** Called by each Gradio component when it is on the page; the page starts when all are, and has
-    its look: before that nothing has its size, and a visitor would see it slide into place. */
-async function mount(name, context) {
-  PARTS[name](context);
-  mounted.add(name);
-  if (Object.keys(PARTS).some((each) => !mounted.has(each))) return;
-  await styled();
+/** Mount the parts of the page; before that nothing has its size, and a visitor would see it slide into place. A page
+    without parts, that of the API, has the theme alone. */
+function mountParts() {
+  const opening = document.getElementById("wb-opening");
+  if (!opening) return;
+  const context = { server, opening: JSON.parse(String(opening.textContent)) };
+  for (const [name, mount] of Object.entries(PARTS))
+    mount({ ...context, element: /** @type {HTMLElement} */ (document.getElementById(`wb-${name}`)) });
   emit("ready");
   wb.ready = true;
   for (const part of document.querySelectorAll(".wb")) part.style.visibility = "";
 }
 
-/** The only global: ``mount`` for the scripts of Gradio's components, the rest for the console and the tests. No part
-    of the page reads it. */
+/** The only global, for the console and the tests. No part of the page reads it. */
 const wb = {
   ready: false,
-  mount,
   state,
   on,
   emit,
@@ -84,5 +66,4 @@ const wb = {
   },
 };
 window.wb = wb;
-watchEventStream();
-passSignals();
+addEventListener("DOMContentLoaded", mountParts);

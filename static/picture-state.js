@@ -6,7 +6,7 @@ import { grammarKey, grammarOf, state } from "./state.js";
 /** @import { createMachine } from "./machine.js" */
 /** @import * as tools from "./picture-tools.js" */
 /** @import { createTreeTools } from "./tree.js" */
-/** @import { Context, Picture, Step, Turn, Why } from "./wire" */
+/** @import { Picture, Server, Step, Turn, Why } from "./wire" */
 
 /** ``draft``: whether the picture is that of an unfinished grammar; ``why``: the text that is explained; ``lost``: the
     state of the run that is not in the picture; ``wanted``: the tab a person chose, which is opened again as soon as a
@@ -27,7 +27,7 @@ import { grammarKey, grammarOf, state } from "./state.js";
       details: ReturnType<typeof createLatest>, showLevel: (level: string) => void,
       exportsOf: ReturnType<typeof tools.createExportMenu>,
       files: ReturnType<typeof createLatest>, built: HTMLButtonElement[],
-      titles: Record<string, string>, model: string, element: HTMLElement, server: Context<"picture">["server"],
+      titles: Record<string, string>, model: string, element: HTMLElement, server: Server,
     }} PictureCard */
 
 export const FINDABLE = ["together", "characters", "tokens", "stack", "rules"];

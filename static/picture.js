@@ -27,7 +27,7 @@ import { createTreeTools } from "./tree.js";
 import { createWalkthrough } from "./walkthrough.js";
 
 /** @import { PictureCard } from "./picture-state" */
-/** @import { Context } from "./wire" */
+/** @import { Context, Server } from "./wire" */
 
 /** A tab stop only where the keyboard is needed to scroll it. @param {HTMLElement} foot */
 function makeScrollable(foot) {
@@ -86,7 +86,7 @@ function listenToPicture(card) {
   document.addEventListener("keydown", (event) => pressKey(card, event));
 }
 
-/** What the card is made of; the picture reports to it. @param {Pick<Context<"picture">, "element" | "server">} context
+/** What the card is made of; the picture reports to it. @param {Pick<Context, "element" | "server">} context
     @param {boolean} isLive @returns {PictureCard} */
 function createCard({ element, server }, isLive) {
   const find = (selector) => element.querySelector(selector);
@@ -161,9 +161,9 @@ function createCard({ element, server }, isLive) {
   return card;
 }
 
-/** @param {Pick<Context<"picture">, "element" | "server">} context
+/** @param {Pick<Context, "element" | "server">} context
     @param {{ createConstruction?: (dialog: HTMLDialogElement, buttons: HTMLButtonElement[],
-      server: Context<"picture">["server"]) => void }} [doors] what a replay lacks: it has the recorded pictures only */
+      server: Server) => void }} [doors] what a replay lacks: it has the recorded pictures only */
 export function mountPicture(context, { createConstruction } = {}) {
   const card = createCard(context, Boolean(createConstruction)),
     { find, foot } = card;

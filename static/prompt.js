@@ -10,7 +10,7 @@ import { chatOf, on, state, wholeOf } from "./state.js";
 import { formatNumber, glyphs } from "./tokens.js";
 
 /** @import { GrammarText } from "./state.js" */
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 /** @import { OpenedExample } from "./events" */
 
 /** ``has``: whether the chosen model has a chat template; ``most``: the tokens that it reads, if that is known and
@@ -21,7 +21,7 @@ import { formatNumber, glyphs } from "./tokens.js";
       prompt: HTMLTextAreaElement, system: HTMLTextAreaElement, chat: HTMLElement, tick: HTMLInputElement,
       read: HTMLDetailsElement, list: HTMLElement, toolong: HTMLElement,
       latest: ReturnType<typeof createLatest>, has: boolean, most: number | null,
-      hole: GrammarText["hole"], soon: ReturnType<typeof debounce>, server: Servers["grammar"],
+      hole: GrammarText["hole"], soon: ReturnType<typeof debounce>, server: Server,
     }} PromptCard */
 
 const LONGEST = 100; // characters of a description in a prompt
@@ -208,7 +208,7 @@ function writeMade(card, opened) {
   write(card, follows ? made : opened.prompt);
 }
 
-/** @param {HTMLElement} box @param {import("./wire").Servers["grammar"]} server */
+/** @param {HTMLElement} box @param {import("./wire").Server} server */
 export function createPrompt(box, server) {
   const find = (selector) => box.querySelector(selector);
   /** @type {PromptCard} */

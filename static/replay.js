@@ -59,7 +59,6 @@ const server = {
   find_states: nothing,
   about_state: nothing,
   about_edge: nothing,
-  stop_run: nothing,
 };
 /** Tokens are looked at here, not taken: an inspector without the requests that take one. */
 const inspectOnly = (box) => createInspector(box, { explain: async (_ask, index) => reasons[index] ?? null });
@@ -139,10 +138,7 @@ find(".theme").addEventListener("click", toggleTheme);
 words();
 grammar();
 mountPicture({ element: find("#wb-picture"), server });
-mountRun(
-  { element: find("#wb-run"), trigger() {}, props: { value: "" }, watch() {}, server },
-  { makeInspector: inspectOnly, bindKeys: bindReplayKeys },
-);
+mountRun({ element: find("#wb-run"), server }, { makeInspector: inspectOnly, bindKeys: bindReplayKeys });
 // a picture of the run's own tokens belongs to one step, and not to all steps in a state
 if (narrows) cards.run.masked = (count) => ({ masked: { step: `after ${count}` } });
 for (const card of document.querySelectorAll(".wb")) card.style.visibility = "";

@@ -3,17 +3,17 @@
 import { formatNumber, glyphs } from "./tokens.js";
 
 /** @import { createLatest } from "./ask.js" */
-/** @import { OpenedResults, Servers } from "./wire" */
+/** @import { OpenedResults, Server } from "./wire" */
 
 /** ``files`` is null for the file the page is served with.
     @typedef {{ wanted: string, sort: string, down: boolean, offset: number, every: boolean }} ResultsView
     @typedef {{ total: HTMLElement, body: HTMLElement, head: HTMLElement, wrong: HTMLElement, plot: HTMLElement,
       filter: HTMLInputElement, csv: HTMLButtonElement, pager: HTMLButtonElement[], count: number,
       column?: HTMLSelectElement, plotted?: { column: string, wanted: string } | null }} ResultsParts
-    @typedef {{ server: Servers["compare"], open(grammar: object): void, run(run: object): Promise<string | undefined>
+    @typedef {{ server: Server, open(grammar: object): void, run(run: object): Promise<string | undefined>
       }} ResultsDoors
     @typedef {{
-      server: Servers["compare"], doors: ResultsDoors, card: HTMLElement, parts: ResultsParts,
+      server: Server, doors: ResultsDoors, card: HTMLElement, parts: ResultsParts,
       files: File[] | null, about: OpenedResults, view: ResultsView,
       opening: ReturnType<typeof createLatest>, loading: ReturnType<typeof createLatest>,
       plotting: ReturnType<typeof createLatest>, saving: ReturnType<typeof createLatest>,

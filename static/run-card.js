@@ -13,14 +13,14 @@ import { grammarOf, state } from "./state.js";
 /** @import { RunEvent, RunState } from "./run-state.js" */
 /** @import { createStream } from "./stream.js" */
 /** @import { createStrip } from "./strip.js" */
-/** @import { Context, Step } from "./wire" */
+/** @import { Server, Step } from "./wire" */
 
 /** ``due``: when a run lights the pictures again; ``losses``: the servers that ended while they computed the run;
     ``waitsFor``: what the line under the buttons says is awaited. When the next text is compiled, ``runNext`` starts a
     run, ``restores`` shows its last one, and ``firstRun`` is the text that then runs; ``compared`` are the tokens
     before the grammar was broken.
     @typedef {{
-      find: (selector: string) => HTMLElement, server: Context<"run">["server"], trigger: Context<"run">["trigger"],
+      find: (selector: string) => HTMLElement, server: Server,
       wait: HTMLElement, blank: HTMLElement, body: HTMLElement, outdated: HTMLElement, box: HTMLElement,
       buttons: Record<string, HTMLButtonElement>,
       phase: RunState, due: number, losses: number, waitsFor: "run" | "kernels" | "",

@@ -1,6 +1,5 @@
 /* A run from its first record to its end: what arrives is shown, and it can stop, fail and be continued. */
 
-import { askServer } from "./ask.js";
 import { currentBranch, move } from "./run-card.js";
 import { busy, go, say, showSteps } from "./run-show.js";
 import { emit, state } from "./state.js";
@@ -39,7 +38,7 @@ export function play(card, branch, lost = 0) {
   showSteps(card);
   // the budget of a text that must finish is that of the whole text
   const most = finish ? max_tokens : room;
-  card.trigger("run", { ...card.questions.about(branch), max_tokens: most, run: card.incoming.begin() });
+  card.incoming.begin({ ...card.questions.about(branch), max_tokens: most });
 }
 
 /** @param {RunCard} card */
@@ -91,7 +90,6 @@ function firstChange(card) {
 /** @param {RunCard} card @param {string} [words] why it ended */
 export function stop(card, words) {
   if (!state.running) return;
-  askServer(card.server.stop_run, { run: card.incoming.end() });
   finish(card, { k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
 }
 

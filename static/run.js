@@ -41,8 +41,8 @@ function listenToButtons(card) {
   card.find(".readlink button").addEventListener("click", () => card.reading.open());
 }
 
-/** The state and the parts that are there from the beginning. @param {Context<"run">} context @returns {RunCard} */
-function createCard({ element, trigger, server }) {
+/** The state and the parts that are there from the beginning. @param {Context} context @returns {RunCard} */
+function createCard({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const panel = createRunPanel(find, server, () => busy(card));
   const subject = () => currentBranch(card);
@@ -50,7 +50,6 @@ function createCard({ element, trigger, server }) {
   const parts = {
     find,
     server,
-    trigger,
     panel,
     buttons: panel.buttons,
     wait: find(".wait"),
@@ -129,7 +128,7 @@ function addParts(card, makeInspector) {
 }
 
 /** A replay gives its own inspector and keys.
-    @param {Context<"run">} context */
+    @param {Context} context */
 export function mountRun(context, { makeInspector = createInspector, bindKeys = bindRunKeys } = {}) {
   const card = createCard(context),
     { branches, buttons, find, panel, questions, server, strip, walk } = addParts(card, makeInspector);
@@ -141,11 +140,9 @@ export function mountRun(context, { makeInspector = createInspector, bindKeys = 
   createFold(find(".chartfold"), find("#wb-charts"), "charts");
   createToolbar(find(".said"), "The text of the run", ".copytext, .chartfold");
   createRunBar(find, () => run(card));
-  card.incoming = createStream(context.props, context.watch, {
+  card.incoming = createStream("run", {
     take: (message) => readRecord(card, message),
     arrived: () => showSteps(card),
-    missed: (ask, from) => ask(server.missed_lines, from),
-    over: "run over",
     dropped: (words, advice, begun) => continueElsewhere(card, words, advice, begun),
   });
   bindKeys(find, {

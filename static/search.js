@@ -14,11 +14,11 @@ import { formatNumber, visibleText } from "./tokens.js";
       status: HTMLElementTagNameMap["span"], list: HTMLElementTagNameMap["ul"], previous: HTMLButtonElement,
       next: HTMLButtonElement,
       copies: HTMLElementTagNameMap["button"], matches: [number, number][], current: number, searched: string,
-      latest: ReturnType<typeof createLatest>, server: Servers["grammar"],
+      latest: ReturnType<typeof createLatest>, server: Server,
       counted: (count: string) => void,
     }} SearchCard */
 
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 /** Characters of a text, and rows of the list, at most. */
 const LONGEST = 300_000;
 
@@ -164,7 +164,7 @@ function showAnswer(card, answer, text) {
 }
 
 /** The pane in ``box``; ``counted`` gets the number of matches as text.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(count: string) => void} counted */
+    @param {HTMLElement} box @param {Server} server @param {(count: string) => void} counted */
 export function createSearch(box, server, counted) {
   const copy = el("div", { class: "copy", "aria-hidden": "true" });
   const area = el("textarea", {

@@ -7,7 +7,7 @@ import { notations } from "./notations.js";
 import { state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 
-/** @import { Construct, Servers, SyntaxGroup } from "./wire" */
+/** @import { Construct, Server, SyntaxGroup } from "./wire" */
 
 /** What a sign of repetition takes as one item. */
 const ITEM = /^(?:[\w-]+|'[^']*'|"[^"]*"|\[[^\]]*\]|\([^()]*\)|\/[^/]*\/)$/s,
@@ -66,7 +66,7 @@ export function withConstruct(text, [from, to], construct, notation) {
 }
 
 /** The card in ``box``; it asks once for each notation.
-    @param {HTMLElement} box @param {Servers["grammar"]} server
+    @param {HTMLElement} box @param {Server} server
     @param {{ area: HTMLTextAreaElement, replace: (text: string) => void }} editor */
 export function createSyntaxCard(box, server, editor) {
   const list = el("ul", { class: "syntax", "aria-label": "Syntax: a click inserts" });

@@ -16,7 +16,7 @@ import { work } from "./work.js";
       stale: boolean, seen: boolean, groups: { name: string, of: (() => string) | null, detail: HTMLElement,
       buttons: HTMLButtonElement[] }[],
       writing: ReturnType<typeof createLatest>, soon: ReturnType<typeof debounce>,
-      server: Context<"takeaway">["server"],
+      server: Server,
     }} TakeawayCard */
 
 const FINITE = "A machine with a stack is not finite: take it as JSON";
@@ -28,7 +28,7 @@ const MACHINES = {
   detokenizer: "detokenizer",
 };
 
-/** @import { Context } from "./wire" */
+/** @import { Context, Server } from "./wire" */
 /** After these events the export may be another one. */
 const EVENTS = /** @type {const} */ (["compiled", "drawn", "finished", "step", "example"]);
 
@@ -211,7 +211,7 @@ function addEntries(card) {
   exportEntries.add?.("Whole machine as OpenFst text", asFst, () => isMachine() && !stacked());
 }
 
-/** @param {Context<"takeaway">} context */
+/** @param {Context} context */
 export function mountTakeaway({ element, server }) {
   const files = element.querySelector(".files");
   const tabs = element.querySelector(".code .tabs");

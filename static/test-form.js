@@ -5,7 +5,7 @@ import { createLatest } from "./ask.js";
 import { debounce, el } from "./dom.js";
 import { state, wholeOf } from "./state.js";
 
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 
 export const NEXT = { accept: "reject", reject: "accept" };
 export const TOLD = { accept: "expected to be accepted", reject: "expected to be rejected" };
@@ -92,7 +92,7 @@ function createTrial(field, sign, server) {
 }
 
 /** The form; ``put`` gets the tests that are added.
-    @param {HTMLElement} form @param {Servers["grammar"]} server @param {(tests: any[]) => void} put */
+    @param {HTMLElement} form @param {Server} server @param {(tests: any[]) => void} put */
 export function createTestForm(form, server, put) {
   const field = /** @type {any} */ (form.querySelector("textarea")),
     wanted = /** @type {any} */ (form.querySelector(".expect")),

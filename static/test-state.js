@@ -6,7 +6,7 @@ import { state } from "./state.js";
 /** @import { createTestForm } from "./test-form.js" */
 /** @import { ExpectedTest as Test } from "./events" */
 /** @import { createWhyLight } from "./why-light.js" */
-/** @import { Servers, TestResult, TreeNode, Why } from "./wire" */
+/** @import { Server, TestResult, TreeNode, Why } from "./wire" */
 
 /** ``explained``: the test whose why is shown; ``origin``: the example of the tests; ``left``: those that left with its
     text; ``marked``: the selected node of the parse tree of a test.
@@ -16,7 +16,7 @@ import { state } from "./state.js";
       results: Map<string, TestResult>, explained: { test: Test, record: Why } | null, origin: Origin | null,
       left: { tests: Test[], came: Origin } | null, marked: (TreeNode & { test: string | null }) | null,
       explaining: ReturnType<typeof createLatest>, light: ReturnType<typeof createWhyLight>,
-      form: ReturnType<typeof createTestForm>, server: Servers["grammar"],
+      form: ReturnType<typeof createTestForm>, server: Server,
       counted: (counts: { all: number, judged: number, passed: number }) => void,
     }} TestList */
 

@@ -11,7 +11,7 @@ import { createWhyLight } from "./why-light.js";
 
 /** @import { TestList } from "./test-state" */
 
-/** @import { Servers } from "./wire" */
+/** @import { Server } from "./wire" */
 const MOST = 50;
 
 const LONGEST = 5000; // tests, and characters of one: the server accepts no more in one request
@@ -332,7 +332,7 @@ function open(testList, example) {
 }
 
 /** The list of tests in ``box``; ``counted`` gets the numbers of tests.
-    @param {HTMLElement} box @param {Servers["grammar"]} server @param {(counts: any) => void} counted */
+    @param {HTMLElement} box @param {Server} server @param {(counts: any) => void} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests");
   const line = box.querySelector(".brought");

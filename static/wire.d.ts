@@ -13,13 +13,15 @@ export interface Failure {
   busy?: number;
 }
 
-/** What Gradio gives to a part when it is on the page. */
-export interface Context<Name extends keyof Servers> {
+/** What a part of the page is mounted with. */
+export interface Context {
   element: HTMLElement;
-  props: { value: string };
-  trigger(event: string, data?: object): void;
-  watch(name: string, act: () => void): void;
-  server: Servers[Name];
+  server: Server;
+}
+
+/** What a part is mounted with that shows what the page is opened with. */
+export interface OpeningContext extends Context {
+  opening: PageRecord & Release;
 }
 
 /** The question could not be answered: a sentence for the reader.
@@ -334,10 +336,10 @@ export interface Alone {
   accepted: boolean;
 }
 
-/** The first line of every text: the run it belongs to; of a recorded run its settings too. */
+/** The first line of a recorded run: its settings. */
 export interface Head {
   k: "head";
-  run: string;
+  run?: string;
   temperature?: number;
   seed?: number;
   max_tokens?: number;
@@ -349,12 +351,6 @@ export interface Head {
   top_p?: number;
   min_p?: number;
   repetition_penalty?: number;
-}
-
-/** How many lines the run has before this text. */
-export interface From {
-  k: "from";
-  n: number;
 }
 
 /** What the reader waits for. */
@@ -376,7 +372,7 @@ export interface Error {
   hint: string | null;
 }
 
-export type RunRecord = Head | From | Status | Start | Step | Stop | Error;
+export type RunRecord = Head | Status | Start | Step | Stop | Error;
 
 /** The chances of the next token, or the reason for their absence. */
 export interface NextAnswer {
@@ -406,11 +402,6 @@ export interface SearchAnswer {
   ok: true;
   found: Found[];
   more: number;
-}
-
-export interface Missed {
-  from: number;
-  lines: string;
 }
 
 /** For each token why it is forbidden; empty where it is allowed. */
@@ -1345,7 +1336,7 @@ export interface CompareStop {
   verdict?: string[];
 }
 
-export type CompareRecord = Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
+export type CompareRecord = Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error;
 
 /** An example in the gallery. */
 export interface ExampleName {
@@ -1682,96 +1673,73 @@ export interface SyntaxCard {
   groups: SyntaxGroup[];
 }
 
-/** The requests of each part. */
-export interface Servers {
-  header: {
-    model_state(sent: object): Promise<Models>;
-    open_model(sent: object): Promise<OpenedModel>;
-    open_example(sent: object): Promise<Example>;
-  };
-  grammar: {
-    compile_grammar(sent: object): Promise<Compiled>;
-    check_texts(sent: object): Promise<TestResults>;
-    lint_grammar(sent: object): Promise<LintAnswer | Refusal>;
-    time_mask(sent: object): Promise<MaskTimes>;
-    outline_rules(sent: object): Promise<OutlineAnswer | Refusal>;
-    tell_in_words(sent: object): Promise<WordsAnswer | Refusal>;
-    sample_texts(sent: object): Promise<SampleAnswer | Refusal>;
-    what_changed(sent: object): Promise<ChangeAnswer | Refusal>;
-    convert_grammar(sent: object): Promise<Converted | Refusal>;
-    arrange_machine(sent: object): Promise<Arranged | Refusal>;
-    machine_from_file(sent: object): Promise<MachineText | Refusal>;
-    machine_path(sent: object): Promise<MachinePath | Refusal>;
-    read_prompt(sent: object): Promise<ReadPrompt | Refusal>;
-    why(sent: object): Promise<Why | Refusal>;
-    completions(sent: object): Promise<Completions>;
-    syntax_card(sent: object): Promise<SyntaxCard>;
-    find_matches(sent: object): Promise<Matches | Refusal>;
-  };
-  picture: {
-    draw_machine(sent: object): Promise<Picture | Refusal>;
-    draw_flags(sent: object): Promise<Flags | Refusal>;
-    draw_railroad(sent: object): Promise<Picture | Refusal>;
-    draw_parse_tree(sent: object): Promise<Picture | Refusal>;
-    find_states(sent: object): Promise<FoundStates>;
-    about_state(sent: object): Promise<AboutState | Refusal>;
-    about_edge(sent: object): Promise<AboutEdge>;
-    draw_tikz(sent: object): Promise<TikzAnswer | Refusal>;
-    construction_list(sent: object): Promise<ConstructionList | Refusal>;
-    construction_film(sent: object): Promise<FilmAnswer | Refusal>;
-    frame_tikz(sent: object): Promise<TikzAnswer | Refusal>;
-  };
-  takeaway: {
-    take_machine(sent: object): Promise<File>;
-    take_code(sent: object): Promise<Record<string, string>>;
-    take_replay(sent: object): Promise<Replay>;
-  };
-  learn: {
-    lesson_list(sent: object): Promise<LessonList | Refusal>;
-    lesson(sent: object): Promise<LessonContent | Refusal>;
-    lesson_figure(sent: object): Promise<FilmAnswer | Refusal>;
-    lesson_why(sent: object): Promise<Why | Refusal>;
-    lesson_answer(sent: object): Promise<Judged | Refusal>;
-  };
-  exercise: {
-    exercise_list(sent: object): Promise<ExerciseList | Refusal>;
-    exercise(sent: object): Promise<OpenedExercise | Refusal>;
-    check_exercise(sent: object): Promise<ExerciseVerdict | Refusal>;
-    exercise_answer(sent: object): Promise<ModelAnswer | Refusal>;
-    suggest_examples(sent: object): Promise<SuggestedExamples | Refusal>;
-    make_exercise(sent: object): Promise<MadeExercise | Refusal>;
-    make_course(sent: object): Promise<MadeLink | Refusal>;
-    course(sent: object): Promise<CourseAnswer | Refusal>;
-    solution_sheet(sent: object): Promise<SolutionSheet | Refusal>;
-  };
-  compare: {
-    contender_list(sent: object): Promise<Contenders>;
-    compare_opening(sent: object): Promise<CompareOpening>;
-    compared_run(sent: object): Promise<ComparedRun | Refusal>;
-    distribution(sent: object): Promise<Distribution | Refusal>;
-    audit_engines(sent: object): Promise<Audits | Refusal>;
-    send_results(sent: object): Promise<ResultsPart | Refusal>;
-    open_results(sent: object): Promise<OpenedResults | Refusal>;
-    results_rows(sent: object): Promise<ResultsRows | Refusal>;
-    results_row(sent: object): Promise<OpenedRow | Refusal>;
-    results_plot(sent: object): Promise<ResultsPlot | Refusal>;
-    results_csv(sent: object): Promise<ResultsCsv | Refusal>;
-    missed_lines(sent: object): Promise<Missed>;
-    stop_run(sent: object): Promise<Done>;
-  };
-  footer: {
-    about(sent: object): Promise<About>;
-  };
-  run: {
-    recorded_run(sent: object): Promise<string>;
-    draft_models(sent: object): Promise<DraftModels | Refusal>;
-    explain_tokens(sent: object): Promise<Reasons>;
-    why(sent: object): Promise<Why | Refusal>;
-    missed_lines(sent: object): Promise<Missed>;
-    stop_run(sent: object): Promise<Done>;
-    turn(sent: object): Promise<NextAnswer | Refusal>;
-    take_token(sent: object): Promise<TakeAnswer | Refusal>;
-    find_tokens(sent: object): Promise<SearchAnswer | Refusal>;
-    read_text(sent: object): Promise<ReadText | Refusal>;
-  };
+/** The questions of the page. */
+export interface Server {
+  compile_grammar(sent: object, signal?: AbortSignal | null): Promise<Compiled>;
+  check_texts(sent: object, signal?: AbortSignal | null): Promise<TestResults>;
+  lint_grammar(sent: object, signal?: AbortSignal | null): Promise<LintAnswer | Refusal>;
+  time_mask(sent: object, signal?: AbortSignal | null): Promise<MaskTimes>;
+  outline_rules(sent: object, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
+  tell_in_words(sent: object, signal?: AbortSignal | null): Promise<WordsAnswer | Refusal>;
+  sample_texts(sent: object, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
+  what_changed(sent: object, signal?: AbortSignal | null): Promise<ChangeAnswer | Refusal>;
+  convert_grammar(sent: object, signal?: AbortSignal | null): Promise<Converted | Refusal>;
+  arrange_machine(sent: object, signal?: AbortSignal | null): Promise<Arranged | Refusal>;
+  machine_from_file(sent: object, signal?: AbortSignal | null): Promise<MachineText | Refusal>;
+  machine_path(sent: object, signal?: AbortSignal | null): Promise<MachinePath | Refusal>;
+  read_prompt(sent: object, signal?: AbortSignal | null): Promise<ReadPrompt | Refusal>;
+  why(sent: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
+  completions(sent: object, signal?: AbortSignal | null): Promise<Completions>;
+  syntax_card(sent: object, signal?: AbortSignal | null): Promise<SyntaxCard>;
+  find_matches(sent: object, signal?: AbortSignal | null): Promise<Matches | Refusal>;
+  draw_machine(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_flags(sent: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
+  draw_railroad(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_parse_tree(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  find_states(sent: object, signal?: AbortSignal | null): Promise<FoundStates>;
+  about_state(sent: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
+  about_edge(sent: object, signal?: AbortSignal | null): Promise<AboutEdge>;
+  draw_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  construction_list(sent: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
+  construction_film(sent: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  frame_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  lesson_list(sent: object, signal?: AbortSignal | null): Promise<LessonList | Refusal>;
+  lesson(sent: object, signal?: AbortSignal | null): Promise<LessonContent | Refusal>;
+  lesson_figure(sent: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  lesson_why(sent: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
+  lesson_answer(sent: object, signal?: AbortSignal | null): Promise<Judged | Refusal>;
+  exercise_list(sent: object, signal?: AbortSignal | null): Promise<ExerciseList | Refusal>;
+  exercise(sent: object, signal?: AbortSignal | null): Promise<OpenedExercise | Refusal>;
+  check_exercise(sent: object, signal?: AbortSignal | null): Promise<ExerciseVerdict | Refusal>;
+  exercise_answer(sent: object, signal?: AbortSignal | null): Promise<ModelAnswer | Refusal>;
+  suggest_examples(sent: object, signal?: AbortSignal | null): Promise<SuggestedExamples | Refusal>;
+  make_exercise(sent: object, signal?: AbortSignal | null): Promise<MadeExercise | Refusal>;
+  make_course(sent: object, signal?: AbortSignal | null): Promise<MadeLink | Refusal>;
+  course(sent: object, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
+  solution_sheet(sent: object, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
+  contender_list(sent: object, signal?: AbortSignal | null): Promise<Contenders>;
+  compare_opening(sent: object, signal?: AbortSignal | null): Promise<CompareOpening>;
+  compared_run(sent: object, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
+  distribution(sent: object, signal?: AbortSignal | null): Promise<Distribution | Refusal>;
+  audit_engines(sent: object, signal?: AbortSignal | null): Promise<Audits | Refusal>;
+  send_results(sent: object, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
+  open_results(sent: object, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
+  results_rows(sent: object, signal?: AbortSignal | null): Promise<ResultsRows | Refusal>;
+  results_row(sent: object, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
+  results_plot(sent: object, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
+  results_csv(sent: object, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
+  recorded_run(sent: object, signal?: AbortSignal | null): Promise<string>;
+  draft_models(sent: object, signal?: AbortSignal | null): Promise<DraftModels | Refusal>;
+  explain_tokens(sent: object, signal?: AbortSignal | null): Promise<Reasons>;
+  turn(sent: object, signal?: AbortSignal | null): Promise<NextAnswer | Refusal>;
+  take_token(sent: object, signal?: AbortSignal | null): Promise<TakeAnswer | Refusal>;
+  find_tokens(sent: object, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
+  read_text(sent: object, signal?: AbortSignal | null): Promise<ReadText | Refusal>;
+  model_state(sent: object, signal?: AbortSignal | null): Promise<Models>;
+  open_model(sent: object, signal?: AbortSignal | null): Promise<OpenedModel>;
+  open_example(sent: object, signal?: AbortSignal | null): Promise<Example>;
+  take_machine(sent: object, signal?: AbortSignal | null): Promise<File>;
+  take_code(sent: object, signal?: AbortSignal | null): Promise<Record<string, string>>;
+  take_replay(sent: object, signal?: AbortSignal | null): Promise<Replay>;
+  about(sent: object, signal?: AbortSignal | null): Promise<About>;
 }

@@ -6,10 +6,10 @@ import { el } from "./dom.js";
 import { emit, grammarKey, grammarOf, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 
-/** @import { Servers, WordedPart } from "./wire" */
+/** @import { Server, WordedPart } from "./wire" */
 
 /** The list in ``box``; it asks once for each grammar.
-    @param {HTMLElement} box @param {Servers["grammar"]} server
+    @param {HTMLElement} box @param {Server} server
     @param {{ area: HTMLTextAreaElement,
       places(list: { start: number, end: number }[], kind?: string): void }} editor */
 export function createWordList(box, server, editor) {

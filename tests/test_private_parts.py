@@ -22,16 +22,23 @@ ROOT = Path(__file__).resolve().parents[1]
 @cache
 def gradio_page() -> Any:
     import gradio as gr
+    from gradio.events import api
 
-    def question(sent: object) -> object:
+    def answer(sent: str) -> str:
         return sent
 
     async def page() -> Any:  # without a loop, Gradio makes some and leaves them open
         with gr.Blocks() as blocks:
-            gr.HTML("", server_functions=[question])
+            api(answer)
         return blocks.queue()
 
     return asyncio.run(page())
+
+
+def gradio_server() -> Any:
+    import gradio as gr
+
+    return gr.Server
 
 
 @cache
@@ -49,17 +56,6 @@ def compiled() -> Any:
     return result
 
 
-def event_data() -> Any:
-    import gradio as gr
-
-    return gr.EventData(None, {"sent": 1})
-
-
-def server_function() -> Any:
-    (block,) = (each for each in gradio_page().blocks.values() if hasattr(each, "question"))
-    return block.question
-
-
 def numba_module(name: str) -> Any:
     from importlib import import_module
 
@@ -67,13 +63,13 @@ def numba_module(name: str) -> Any:
 
 
 GUARDS, ADMISSION = "workbench/app/ui/guards.py", "workbench/app/ui/admission.py"
-PAGE, KERNELS = "workbench/app/ui/page.py", "workbench/base/kernels.py"
+SERVE, KERNELS = "workbench/app/ui/serve.py", "workbench/base/kernels.py"
 
 #: package, what has the attribute, the attribute, the file that uses it
 PARTS = [
-    ("gradio", gradio_page, "_queue", PAGE),
+    ("gradio", gradio_server, "get_blocks", SERVE),
+    ("gradio", gradio_page, "_queue", SERVE),
     ("gradio", gradio_page, "fns", GUARDS),
-    ("gradio", gradio_page, "blocks", GUARDS),
     ("gradio", gradio_page, "get_api_info", GUARDS),
     ("gradio", lambda: gradio_page()._queue, "push", ADMISSION),
     ("gradio", lambda: gradio_page()._queue, "clean_events", ADMISSION),
@@ -82,8 +78,7 @@ PARTS = [
     ("gradio", lambda: gradio_page()._queue, "pending_messages_per_session", ADMISSION),
     ("gradio", lambda: gradio_page()._queue, "event_ids_to_events", GUARDS),
     ("gradio", lambda: gradio_page()._queue, "pending_event_ids_session", GUARDS),
-    ("gradio", event_data, "_data", PAGE),
-    ("gradio", server_function, "_is_server_fn", GUARDS),
+    ("gradio", lambda: gradio_page()._queue, "max_size", ADMISSION),
     ("numba", numba_dispatcher, "_cache", KERNELS),
     ("numba", numba_dispatcher, "get_overload", KERNELS),
     ("numba", lambda: numba_dispatcher().targetctx, "refresh", KERNELS),

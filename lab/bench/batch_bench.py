@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -81,19 +81,19 @@ def tokens_per_second(some: Iterator[Generation], at_once: int, threads: bool) -
 
 async def streamed(client: AsyncClient, number: int, count: int, tokens: int) -> int:
     """The tokens of some runs of one client, one after another."""
-    # needs gradio
-    from lab.bench.visitors import count_events, generate_settings, generated
+    from lab.bench.visitors import run_kinds  # needs Gradio
 
     headers = {"x-forwarded-for": f"10.0.1.{number}"}
     gallery, taken = load_gallery(), 0
     for seed in range(count):
         one = gallery[GRAMMARS[(number + seed) % len(GRAMMARS)]]
-        others = {"notation": one.notation.value, "start": one.start, "temperature": 1.0}
-        data = generate_settings(one.text, tokens, seed, prompt="An example: ", **others)
-        answer = await generated(client, data, headers)
-        if not count_events(answer, "stop"):
-            raise SystemExit(f"a run failed: {answer.text[-300:]}")
-        taken += count_events(answer, "step")
+        run: dict[str, Any] = {"text": one.text, "notation": one.notation.value}
+        run |= {"start": one.start, "prompt": "An example: ", "temperature": 1.0}
+        run |= {"max_tokens": tokens, "seed": seed}
+        kinds = await run_kinds(client, run, headers)
+        if "stop" not in kinds:
+            raise SystemExit(f"a run failed: {one.name}")
+        taken += kinds.count("step")
     return taken
 
 

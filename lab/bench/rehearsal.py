@@ -9,6 +9,7 @@ a quiet machine. It needs a package index, and the commands ``git`` and ``tar``.
 
 from __future__ import annotations
 
+import json
 import shutil
 import socket
 import subprocess
@@ -21,7 +22,6 @@ from pathlib import Path
 
 import httpx
 
-from lab.bench.visitors import generate_settings
 from workbench.base.text_tables import format_table
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -85,29 +85,20 @@ def measured(url: str, began: float) -> dict[str, float]:
                 raise SystemExit("the page did not start")
             time.sleep(0.05)
         seconds["page"] = time.monotonic() - began
-        parts = client.get("/config").json()["components"]
-        names = {name: part["id"] for part in parts for name in part["props"].get("server_fns", [])}
         drawn = client.post(
-            "/gradio_api/component_server/",
-            json={
-                "data": {"text": "(yes|no){1,3}", "notation": "regex", "tab": "characters"},
-                "component_id": names["draw_machine"],
-                "fn_name": "draw_machine",
-                "session_hash": "rehearsal",
-            },
+            "/wb/ask/draw_machine",
+            json={"text": "(yes|no){1,3}", "notation": "regex", "tab": "characters"},
         ).json()
         if "svg" not in drawn:
             raise SystemExit(f"no picture: {drawn}")
         seconds["picture"] = time.monotonic() - began
-        begun = client.post(
-            "/gradio_api/call/generate", json={"data": generate_settings("[a-z ]{200}", 200, 1)}
-        )
-        events = f"/gradio_api/call/generate/{begun.json()['event_id']}"
-        with client.stream("GET", events) as answer:
+        run = {"text": "[a-z ]{200}", "notation": "regex", "prompt": "Hello", "max_tokens": 200}
+        with client.stream("POST", "/wb/run", json=run) as answer:
             for line in answer.iter_lines():
-                if '\\"k\\": \\"error\\"' in line:
+                kind = json.loads(line)["k"]
+                if kind == "error":
                     raise SystemExit(f"no token: {line}")
-                if '\\"k\\": \\"step\\"' in line:
+                if kind == "step":
                     seconds["first token"] = time.monotonic() - began
                     return seconds
     raise SystemExit("no token")

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.app.ui.api import Endpoints
 
 if TYPE_CHECKING:
-    from httpx import AsyncClient, Response
+    from httpx import AsyncClient
 
 #: Seconds before a visitor asks a busy server again, as on the page (``static/state.js``).
 WAITS = (1, 2, 4, 8)
@@ -70,29 +70,19 @@ def generate_settings(text: str, tokens: int, seed: int = 1, **others: object) -
     return [given.get(one.name, one.default) for one in parameters]
 
 
-async def generated(client: AsyncClient, settings: list[Any], headers: dict[str, str]) -> Response:
-    """The events of a run through the endpoint ``generate``, or the answer that refuses the run."""
-    path = "/gradio_api/call/generate"
-    begun = await client.post(path, json={"data": settings}, headers=headers)
-    if begun.status_code != 200:
-        return begun
-    return await client.get(f"{path}/{begun.json()['event_id']}", headers=headers)
-
-
-def count_events(answer: Response, kind: str) -> int:
-    """How many events of a kind a run has sent, such as ``step``."""
-    # gradio sends the last ones again
-    sent, _, _ = answer.text.partition("\nevent: complete\n")
-    return sent.count(f'\\"k\\": \\"{kind}\\"')
+async def run_kinds(client: AsyncClient, run: dict[str, Any], headers: dict[str, str]) -> list[str]:
+    """The kinds of the records of a run of the page, such as ``step``; none if it is refused."""
+    answer = await client.post("/wb/run", json=run, headers=headers)
+    if answer.status_code != 200:
+        return []
+    return [json.loads(line)["k"] for line in answer.text.splitlines()]
 
 
 class Visitor:
     """One visitor, with an address."""
 
-    def __init__(
-        self, client: AsyncClient, parts: dict[str, int], number: int, results: Results
-    ) -> None:
-        self._client, self._parts, self._results = client, parts, results
+    def __init__(self, client: AsyncClient, number: int, results: Results) -> None:
+        self._client, self._results = client, results
         self._headers = {"x-forwarded-for": f"10.0.{number // 256}.{number % 256}"}
         self._random = Random(number)
 
@@ -139,14 +129,9 @@ class Visitor:
     async def ask(
         self, name: str, sent: dict[str, Any], kind: str = "", waits: tuple[int, ...] = WAITS
     ) -> None:
-        body = {"data": sent, "component_id": self._parts[name], "fn_name": name}
         for wait in (*waits, None):
             began = time.monotonic()
-            answered = await self._client.post(
-                "/gradio_api/component_server/",
-                json={**body, "session_hash": "tab"},
-                headers=self._headers,
-            )
+            answered = await self._client.post(f"/wb/ask/{name}", json=sent, headers=self._headers)
             answer = answered.json() if answered.status_code == 200 else None
             if isinstance(answer, dict) and "busy" in answer:
                 self._results.events[f"busy: {kind or name}"] += 1
@@ -160,11 +145,11 @@ class Visitor:
 
     async def _generate(self, text: str) -> None:
         seed, began = self._random.randrange(10**6), time.monotonic()
-        answer = await generated(self._client, generate_settings(text, 60, seed), self._headers)
-        if not count_events(answer, "stop"):
-            self._results.events[f"failed: generate ({answer.status_code})"] += 1
+        run = {"text": text, "notation": "regex", "prompt": "Hello", "max_tokens": 60, "seed": seed}
+        if "stop" not in await run_kinds(self._client, run, self._headers):
+            self._results.events["failed: run"] += 1
             return
-        self._results.seconds["generate"].append(time.monotonic() - began)
+        self._results.seconds["run"].append(time.monotonic() - began)
 
     async def _pause(self) -> None:
         await asyncio.sleep(self._random.uniform(0.3, 1.5))
@@ -179,11 +164,7 @@ async def measured(
     results = Results()
     limits = httpx.Limits(max_connections=None)
     async with httpx.AsyncClient(base_url=url, timeout=120, limits=limits) as client:
-        parts = (await client.get("/config")).json()["components"]
-        names = {
-            name: part["id"] for part in parts for name in part["props"].get("server_fns") or ()
-        }
-        first = Visitor(client, names, 0, Results())
+        first = Visitor(client, 0, Results())
         await first.visit(time.monotonic() + 1)  # the model is loaded
         ends = time.monotonic() + seconds
 
@@ -194,11 +175,11 @@ async def measured(
                 results.seconds["file"].append(time.monotonic() - began)
                 await asyncio.sleep(0.3)
 
-        every = [Visitor(client, names, 1 + n, results).visit(ends) for n in range(visitors)]
+        every = [Visitor(client, 1 + n, results).visit(ends) for n in range(visitors)]
         # all of a flood have one address
-        floods = [Visitor(client, names, 0, results).flood(ends) for _ in range(flooding)]
+        floods = [Visitor(client, 0, results).flood(ends) for _ in range(flooding)]
         numbers = range(visitors + 1, visitors + exhausting + 1)
-        costly = [Visitor(client, names, number, results).exhaust(ends) for number in numbers]
+        costly = [Visitor(client, number, results).exhaust(ends) for number in numbers]
         await asyncio.gather(files(), *every, *floods, *costly)
     return results
 

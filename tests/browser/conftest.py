@@ -98,9 +98,6 @@ UNFOLDED = """try {
     if (localStorage.getItem(key) === null) localStorage.setItem(key, "true");
 } catch {} // a document without storage"""
 
-#: What Gradio's scripts report where a page is left while they read a stream.
-_LEFT = ("signal is aborted without reason", "errored out.")
-
 
 @dataclass
 class Visit:
@@ -110,11 +107,6 @@ class Visit:
     #: Requests to anywhere but the page's own address; the browser finds no other one.
     outside: list[str] = field(default_factory=list)
     complaints: list[str] = field(default_factory=list)
-
-    def complain(self, text: str) -> None:
-        """Take note of an error; but Gradio's streams that end when a page is left are none."""
-        if not any(one in text for one in _LEFT):
-            self.complaints.append(text)
 
     def request(self, url: str, address: str) -> None:
         """Take note of a request, if it is none to the page's ``address``."""
@@ -240,10 +232,10 @@ def visitor(profiles: Profiles, address: str) -> Visitor:
                 page.add_init_script(before)
             visitor = Visit(page)
             page.on("request", lambda asked: visitor.request(asked.url, address))
-            page.on("pageerror", lambda error: visitor.complain(str(error)))
+            page.on("pageerror", lambda error: visitor.complaints.append(str(error)))
             page.on(
                 "console",
-                lambda said: visitor.complain(said.text) if said.type == "error" else None,
+                lambda said: visitor.complaints.append(said.text) if said.type == "error" else None,
             )
             page.goto(address + where)
             page.wait_for_function("window.wb?.ready")

@@ -211,7 +211,7 @@ def test_sheets_and_slides_are_printed(visit: Any) -> None:
         assert v.page.locator(".sheets.tasks").is_hidden()
         v.page.emulate_media(media="print")
         assert v.page.locator(".sheets.tasks").is_visible()
-        assert v.page.locator("gradio-app").is_hidden()
+        assert v.page.locator("#wb-main").is_hidden()
 
 
 @BOTH

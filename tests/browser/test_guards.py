@@ -116,8 +116,8 @@ def test_an_injected_script_does_not_run(browser: Browser, address: str) -> None
 
 
 def test_a_page_of_another_site_sends_nothing(browser: Browser, address: str) -> None:
-    asked = f"{address}gradio_api/component_server"
-    body = '{"component_id": 1, "fn_name": "open_model", "session_hash": "x", "data": {}}'
+    asked = f"{address}wb/ask/open_model"
+    body = '{"name": "/etc", "token": "x"}'
     content = f"""<body><form method=post enctype=text/plain target=frame action={asked}>
       <input name='{body[:-1]}, "x": "' value='"}}'></form><iframe name=frame></iframe><script>
       const send = (type, mode) => fetch("{asked}", {{ method: "POST", mode, body: '{body}',
@@ -151,4 +151,4 @@ def test_no_other_site_shows_the_page_in_a_frame(browser: Browser, address: str)
                 break
             page.wait_for_timeout(50)
         assert any("frame-ancestors 'none'" in one for one in said)
-        assert page.frames[1].evaluate("document.querySelector('gradio-app')") is None
+        assert page.frames[1].evaluate("document.querySelector('#wb-main')") is None

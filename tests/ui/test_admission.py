@@ -19,10 +19,12 @@ import pytest
 from workbench.app.ui import admission
 from workbench.app.ui.admission import (
     AUDIT,
+    COMPARISON,
     HEAVY,
     LIGHT,
     MAX_EVENTS_EACH,
     MAX_UNREAD,
+    RUN,
     Admission,
     BusyError,
     Client,
@@ -373,9 +375,6 @@ class Sent:
         self.headers = headers or {}
         self.closed = anyio.Event()
 
-    async def json(self) -> dict[str, str]:
-        return {"session_hash": "tab"}
-
     async def receive(self) -> dict[str, str]:
         await self.closed.wait()
         return {"type": "http.disconnect"}
@@ -463,7 +462,7 @@ def test_audits_wait_for_each_other_and_pictures_do_not_wait_for_audits() -> Non
 
 def test_classes_with_equal_numbers_have_separate_queues() -> None:
     assert replace(SHARE) != SHARE
-    assert len(Admission()._queues) == 5
+    assert len(Admission()._queues) == 7
 
 
 @pytest.mark.parametrize(
@@ -506,9 +505,15 @@ class Queue:
         return True, "event", "success"
 
 
+def bounded(queue: Any) -> Events:
+    events = Events(Admission())
+    events.bound(queue)
+    return events
+
+
 def test_events_of_one_address_are_bounded() -> None:
     queue: Any = Queue()
-    Events(queue, Admission())
+    bounded(queue)
 
     async def run() -> None:
         body = type("Body", (), {"session_hash": "tab"})()
@@ -531,14 +536,11 @@ def test_events_of_one_address_are_bounded() -> None:
 def test_a_run_ends_where_its_client_reads_nothing() -> None:
     queue: Any = Queue()
     items: list[int] = []
-    for item in Events(queue, Admission()).while_read("tab", lambda: iter(range(1000))):
+    for item in bounded(queue).while_read("tab", lambda: iter(range(1000))):
         items.append(item)
         queue.unread += 1
     assert len(items) == MAX_UNREAD + 1
-    assert (
-        len(list(Events(queue, Admission()).while_read("elsewhere", lambda: iter(range(1000)))))
-        == 1000
-    )
+    assert len(list(bounded(queue).while_read("elsewhere", lambda: iter(range(1000))))) == 1000
 
 
 def endless() -> Iterator[int]:
@@ -551,7 +553,7 @@ def endless() -> Iterator[int]:
 @pytest.mark.parametrize("in_other_thread", [False, True])
 def test_work_of_a_client_who_left_ends_at_its_next_check(in_other_thread: bool) -> None:
     queue: Any = Queue()
-    events, items = Events(queue, Admission()), list[Any]()
+    events, items = bounded(queue), list[Any]()
 
     def stream(session: str, work: Iterator[int]) -> None:
         begin = partial(in_thread, work, 0.01) if in_other_thread else lambda: work
@@ -572,3 +574,89 @@ def test_work_of_a_client_who_left_ends_at_its_next_check(in_other_thread: bool)
     flat = chain.from_iterable(items) if in_other_thread else items
     assert sorted(flat) == sorted([1, *range(1000)])
     assert not events._working
+
+
+# -- streams ---------------------------------------------------------------------------------------
+
+
+class Reader:
+    """A client that reads a stream; ``wait`` blocks it for seconds at each item."""
+
+    def __init__(self, address: str = "1.2.3.4", wait: float = 0) -> None:
+        self.request: Any = Sent(address)
+        self.wait = wait
+        self.received: list[Any] = []
+
+    async def send(self, item: Any) -> None:
+        await anyio.sleep(self.wait)
+        self.received.append(item)
+
+
+def test_the_items_of_a_stream_arrive_in_order_and_one_more_client_waits() -> None:
+    async def run() -> None:
+        admission, first, second = Admission(), Reader(), Reader("5.6.7.8")
+        begun, over = threading.Event(), threading.Event()
+
+        def held() -> Iterator[int]:
+            yield 1
+            begun.set()
+            over.wait(20)
+            yield 2
+
+        async with anyio.create_task_group() as group:
+            args = (COMPARISON, first.request, held, first.send)
+            group.start_soon(admission.stream, *args)
+            while not begun.is_set():
+                await anyio.sleep(0.001)
+            args = (COMPARISON, second.request, lambda: iter([3, 4]), second.send)
+            group.start_soon(admission.stream, *args)
+            while not second.received:
+                await anyio.sleep(0.001)
+            assert second.received == [None], "it is told that it waits"
+            over.set()
+        assert first.received == [1, 2]
+        assert second.received == [None, 3, 4]
+
+    anyio.run(run)
+
+
+def test_the_work_of_a_stream_ends_when_its_client_leaves() -> None:
+    async def run() -> None:
+        admission, reader = Admission(), Reader()
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as group:
+                args = (RUN, reader.request, endless, reader.send)
+                group.start_soon(admission.stream, *args)
+                while not reader.received:
+                    await anyio.sleep(0.001)
+                reader.request.closed.set()
+        assert reader.received == [1]
+        assert not admission._queues[RUN]._running
+
+    anyio.run(run)
+
+
+def test_a_stream_that_is_not_read_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "MAX_UNREAD_SECONDS", 0.01)
+
+    async def run() -> None:
+        queues, reader = Admission(), Reader(wait=20)
+        with anyio.fail_after(10):
+            await queues.stream(RUN, reader.request, lambda: iter(range(100)), reader.send)
+        assert reader.received == []
+        assert not queues._queues[RUN]._running
+
+    anyio.run(run)
+
+
+def test_who_waits_in_vain_for_a_stream_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run() -> None:
+        queues, reader = Admission(), Reader()
+        full = replace(RUN, at_once=0, waiting=0)
+        queues._queues[full] = FairQueue(full)
+        await queues.stream(full, reader.request, lambda: iter([1]), reader.send)
+        waiting, busy = reader.received
+        assert waiting is None
+        assert isinstance(busy, BusyError)
+
+    anyio.run(run)

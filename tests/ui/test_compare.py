@@ -32,7 +32,6 @@ TIME = {
     "methods": ["unconstrained", "automaton"],
     "seeds": 2,
     "max_tokens": 6,
-    "run": "c1",
 }
 
 
@@ -46,7 +45,6 @@ def reported(found: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 
 def test_every_run_begins_writes_and_ends_in_its_turn(handlers: Handlers) -> None:
     found = records(handlers)
-    assert found[0] == {"k": "head", "run": "c1"}
     assert found[-1]["k"] == "stop"
     assert [r["r"] for r in reported(found, "began")] == [0, 1, 2, 3]
     assert [r["r"] for r in reported(found, "ended")] == [0, 1, 2, 3]
@@ -81,14 +79,15 @@ def test_method_that_does_not_apply_has_a_reason_and_the_others_continue(
     assert [end["r"] for end in reported(found, "ended")] == [1]
 
 
-def test_a_comparison_is_stopped_by_its_name(handlers: Handlers) -> None:
-    going = compare_records(handlers, {**TIME, "run": "stopped", "seeds": 20})
+def test_a_comparison_ends_where_the_server_closes(handlers: Handlers) -> None:
+    handlers = Handlers(handlers.rooms)
+    going = compare_records(handlers, {**TIME, "seeds": 20})
     found = [next(going) for _ in range(4)]
-    handlers.stop({"run": "stopped"})
+    handlers.closing.set()
     found += list(going)
     assert not found[-1]["good"]
     assert "verdict" not in found[-1], "not all requested runs were compared"
-    assert reported(found, "ended")[-1]["words"] == "stopped by you"
+    assert found[-1]["words"] == "ended because the server was closed"
     assert len(reported(found, "began")) < 40
 
 

@@ -15,7 +15,7 @@ from workbench.base.errors import VocabularyError
 from workbench.decoding.model import ToyModel
 from workbench.vocabulary.toy_vocabularies import toy
 
-TIME = {"text": "[0-9]{2}:[0-9]{2}( [a-z]{1,9})?", "notation": "regex", "run": "r1"}
+TIME = {"text": "[0-9]{2}:[0-9]{2}( [a-z]{1,9})?", "notation": "regex"}
 OTHERS = toy(["a", "b"])
 
 

@@ -38,7 +38,7 @@ def text_of(records: list[dict[str, Any]]) -> str:
 
 
 def test_a_run_fills_the_hole(handlers: Handlers) -> None:
-    records = list(run_records(handlers, {**SENT, "run": "hole"}))
+    records = list(run_records(handlers, SENT))
     assert records[-1]["k"] == "stop"
     assert records[-1]["good"]
     whole = HOLE["prefix"] + text_of(records) + HOLE["suffix"]

@@ -42,7 +42,7 @@ def test_run_has_a_stack() -> None:
 
 
 def test_a_run_is_recorded_to_its_end(handlers: Handlers) -> None:
-    sent: dict[str, Any] = {"text": r"x(?P<PARAGRAPH_TOKEN>){3}", "notation": "regex", "run": "r"}
+    sent: dict[str, Any] = {"text": r"x(?P<PARAGRAPH_TOKEN>){3}", "notation": "regex"}
     reported = list(run_records(handlers, sent))
     steps = [record for record in reported if record["k"] == "step"]
     assert reported[-1]["good"]

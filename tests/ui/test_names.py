@@ -1,4 +1,4 @@
-"""The names of runs and uploads, with which the page asks for what is its visitor's alone."""
+"""The names of tabs and uploads, with which the page asks for what is its visitor's alone."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ import pytest
 
 from workbench.base.resources import STATIC
 
-#: Begins runs as the page does, beside a generator of numbers that can be predicted.
+#: Makes names as the page does, beside a generator of numbers that can be predicted.
 NAMES = """
 Math.random = () => 0.5;
-globalThis.requestAnimationFrame = () => 1;
-const { createStream } = await import(%r);
-const stream = createStream({ value: "" }, () => {}, { over: "over" });
-console.log(JSON.stringify(Array.from({ length: 100 }, () => stream.begin())));
+const { randomName } = await import(%r);
+console.log(JSON.stringify(Array.from({ length: 100 }, randomName)));
 """
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-def test_the_name_of_a_run_is_128_random_bits() -> None:
-    script = NAMES % (STATIC / "stream.js").as_uri()
+def test_a_name_is_128_random_bits() -> None:
+    script = NAMES % (STATIC / "state.js").as_uri()
     result = subprocess.run(
         ["node", "--input-type=module", "-e", script], capture_output=True, text=True, check=True
     )

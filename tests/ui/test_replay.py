@@ -28,7 +28,7 @@ def handlers() -> Handlers:
 
 @pytest.fixture(scope="module")
 def run(handlers: Handlers) -> list[dict[str, Any]]:
-    sent = {"text": ANBN, "notation": "kbnf", "max_tokens": 12, "seed": 3, "run": "r"}
+    sent = {"text": ANBN, "notation": "kbnf", "max_tokens": 12, "seed": 3}
     return list(run_records(handlers, sent))
 
 
@@ -105,7 +105,7 @@ def test_a_stricter_run_shows_its_own_tokens(
         "max_tokens": 16,
         **settings,
     }
-    records = list(run_records(handlers, {**sent, "run": "r", "seed": 5}))
+    records = list(run_records(handlers, {**sent, "seed": 5}))
     steps = [record for record in records if record["k"] == "step"]
     read = [None if token is None else token.hex() for token, _ in taken(steps)]
     asked = {**sent, "ids": [step["id"] for step in steps], "taken": [[one, []] for one in read]}
@@ -151,7 +151,7 @@ def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
         for i, word in enumerate(["alpha", "beta", "gamma", "delta"] * 60)
     )
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
-    steps = [r for r in run_records(handlers, {**sent, "run": "x"}) if r["k"] == "step"]
+    steps = [r for r in run_records(handlers, sent) if r["k"] == "step"]
     parts = drawn(handlers, sent, taken(steps))["pictures"]["characters"]
     assert any(edge["inside"] for edge in parts[0]["edges"])
     assert len(parts) == 1, "the machine has one layout"

@@ -8,7 +8,7 @@ from typing import Any
 from lab.house import RequestTrace
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.runs import run_lines
+from workbench.app.ui.runs import run_batches
 from workbench.automata.build import regex_machine
 from workbench.base.source import Source
 from workbench.syntax.grammar_tree import holds
@@ -18,7 +18,6 @@ from workbench.vocabulary.toy_vocabularies import toy
 SENT: dict[str, Any] = {
     "text": "start ::= 'a' start 'b' | 'c';",
     "notation": "kbnf",
-    "run": "seven",
     "token": "6262",
     "max_tokens": 6,
 }
@@ -48,7 +47,7 @@ def test_a_run_and_why_are_within_their_limits(handlers: Handlers) -> None:
     handlers.compile(SENT)
     for tab in ("stack", "rules"):
         handlers.draw({**SENT, "tab": tab})
-    run = RequestTrace.of(partial(run_lines, handlers), SENT)
+    run = RequestTrace.of(partial(run_batches, handlers), SENT)
     explanation = RequestTrace.of(partial(why, handlers), SENT)
     assert {"app", "decoding", "constraint"} <= run.packages
     assert {"app", "analysis", "grammar"} <= explanation.packages

@@ -21,7 +21,7 @@ from workbench.app.pipeline import Pipeline
 from workbench.app.ui import results_view, wire_cards
 from workbench.app.ui.admission import READING
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.page import _SHARES, QUESTIONS
+from workbench.app.ui.questions import QUESTIONS, SHARES
 from workbench.app.ui.results_view import ResultsStore
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
@@ -42,8 +42,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def ask(handlers: Handlers, name: str, **sent: Any) -> Any:
     """The answer to a question of the part *compare*, as JSON, in its format."""
-    answer = json.loads(json.dumps(QUESTIONS["compare"][name](handlers, sent), allow_nan=False))
-    check(answer, wire_cards.ANSWERS["compare"][name])
+    answer = json.loads(json.dumps(QUESTIONS[name](handlers, sent), allow_nan=False))
+    check(answer, wire_cards.ANSWERS[name])
     return answer
 
 
@@ -222,4 +222,4 @@ def test_error_for_a_served_file_that_is_no_longer_there(tmp_path: Path) -> None
 
 
 def test_reading_a_file_takes_no_turn_of_other_questions() -> None:
-    assert _SHARES["open_results"] is READING
+    assert SHARES["open_results"] is READING

@@ -16,20 +16,20 @@ from workbench.app.ui.requests import RunRequest
 from workbench.app.ui.run_records import WORDS, token_record
 from workbench.app.ui.runs import run_records, take_token, text_facts
 from workbench.base.errors import ModelError
-from workbench.base.limits import check_time_budget
+from workbench.base.limits import budget_clock, check_time_budget, within
 from workbench.decoding.model import ToyModel
 from workbench.decoding.trace import StopReason
 
-PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
+PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "seed": 3}
 
 
 def records(handlers: Handlers, sent: dict[str, Any]) -> list[dict[str, Any]]:
     return list(run_records(handlers, sent))
 
 
-def test_a_run_is_a_head_steps_and_an_end(handlers: Handlers) -> None:
+def test_a_run_is_steps_and_an_end(handlers: Handlers) -> None:
     reported = records(handlers, PERSON)
-    assert reported[0] == {"k": "head", "run": "r1"}
+    assert {record["k"] for record in reported[:-1]} <= {"status", "start", "step"}
     assert reported[-1]["k"] == "stop"
     assert reported[-1]["good"]
     steps = [record for record in reported if record["k"] == "step"]
@@ -134,44 +134,40 @@ def test_error_a_model_that_cannot_be_loaded() -> None:
     assert reported[-1] == {"k": "error", "message": "no such model", "hint": "name another"}
 
 
-def test_a_run_is_stopped_by_its_name(handlers: Handlers) -> None:
+def test_a_run_ends_where_the_server_closes() -> None:
     paced = Handlers(toy_room(Paced))
-    run = run_records(paced, {**PERSON, "text": "[a-z]{200}", "max_tokens": 200, "run": "mine"})
+    run = run_records(paced, {**PERSON, "text": "[a-z]{200}", "max_tokens": 200})
     reported = [next(run) for _ in range(4)]
-    assert paced.stop({"run": "mine"})["ok"]
+    paced.closing.set()
     reported += list(run)
     assert reported[-1]["reason"] == "stopped"
+    assert reported[-1]["words"] == "ended because the server was closed"
     assert len(reported) < 100
-    # another run of the same grammar continues, and so does one without a name
-    assert records(handlers, {**PERSON, "run": "other"})[-1]["good"]
-    handlers.stop({"run": ""})
-    assert records(handlers, {**PERSON, "run": ""})[-1]["good"]
-    assert not handlers.stop({"run": 5})["ok"]
 
 
-def test_a_run_is_stopped_while_its_constraint_is_computed(
+def test_a_run_whose_client_left_ends_while_its_constraint_is_computed(
     handlers: Handlers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checks: list[int] = []
-    run = {**PERSON, "run": "computing"}
 
     def endless(*_: object) -> None:
         while True:
             checks.append(1)
             check_time_budget()
 
+    def run() -> list[dict[str, Any]]:
+        with within(clock):
+            return records(handlers, PERSON)
+
+    clock = budget_clock()
     monkeypatch.setattr(handlers, "compiled", endless)
     with ThreadPoolExecutor() as pool:
-        ended = pool.submit(records, handlers, run)
+        ended = pool.submit(run)
         while not checks:
             time.sleep(0.001)
-        assert handlers.stop({"run": "other"})["ok"]
-        assert handlers.stop({"run": ""})["ok"]
         assert not ended.done()
-        assert handlers.stop({"run": "computing"})["ok"]
-        assert ended.result(20)[-1]["reason"] == "stopped"
-    # it was stopped before it began
-    assert records(handlers, run)[-1]["reason"] == "stopped"
+        clock.end()
+        assert ended.result(20) == []
 
 
 def test_a_fault_of_ours_reaches_the_page_too() -> None:

@@ -15,7 +15,7 @@ from workbench.app.ui.runs import TOP, find_tokens, read_prompt, run_records, ta
 from workbench.decoding.model import ToyModel
 from workbench.vocabulary.vocabulary import Vocabulary
 
-PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "run": "r1", "seed": 3}
+PERSON = {"text": '\\{"name": "[A-Za-z ]{1,9}"\\}', "notation": "regex", "seed": 3}
 
 
 def steps_of(handlers: Handlers, sent: Record) -> list[Record]:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.lessons.constructions import Construction
-from workbench.app.ui import wire, wire_cards, wire_compare
+from workbench.app.ui import questions, wire, wire_cards, wire_compare
 from workbench.app.ui.author import (
     convert_grammar,
     draw_railroad,
@@ -33,7 +33,6 @@ from workbench.app.ui.page_files import about, release
 from workbench.app.ui.picture_view import about_edge, find_states
 from workbench.app.ui.runs import (
     find_tokens,
-    missed_lines,
     read_text,
     run_records,
     take_token,
@@ -116,12 +115,8 @@ def test_the_types_for_scripts_are_current() -> None:
     assert DECLARATIONS.read_text("utf-8") == declarations()
 
 
-@pytest.mark.slow
 def test_every_question_of_the_page_has_an_answer_in_the_format() -> None:
-    from workbench.app.ui.page import QUESTIONS
-
-    asked = {part: set(questions) for part, questions in QUESTIONS.items()}
-    assert asked == {part: set(answers) for part, answers in wire_cards.ANSWERS.items()}
+    assert set(questions.QUESTIONS) == set(wire_cards.ANSWERS)
 
 
 def test_the_page(handlers: Handlers) -> None:
@@ -135,78 +130,71 @@ def test_the_page(handlers: Handlers) -> None:
 
 
 QUESTIONS = [
-    ("grammar", "compile_grammar", Handlers.compile, {}),
-    ("grammar", "check_texts", Handlers.check, {"texts": ["12:34", "ab", "x", ""]}),
-    ("grammar", "lint_grammar", lint_grammar, {}),
-    ("grammar", "time_mask", time_mask, {}),
-    ("grammar", "outline_rules", outline_rules, {}),
-    ("grammar", "sample_texts", sample_texts, {"seed": 1}),
-    ("grammar", "what_changed", what_changed, {"before": {"text": "a", "notation": "regex"}}),
-    ("grammar", "convert_grammar", convert_grammar, {"to": "gbnf"}),
-    ("grammar", "why", why, {"so_far": "", "token": "7a"}),
-    ("grammar", "why", why, {"so_far": "", "token": None}),
-    ("run", "explain_tokens", explain_tokens, {"so_far": "", "tokens": ["7a", None]}),
-    ("picture", "draw_railroad", draw_railroad, BOX),
-    ("grammar", "tell_in_words", tell_in_words, {}),
-    ("picture", "draw_parse_tree", draw_parse_tree, {**BOX, "so_far": ""}),
-    ("picture", "find_states", find_states, {"tab": "characters", "query": "1"}),
-    ("picture", "about_state", about_state, {"tab": "characters", "state": "1"}),
-    ("picture", "about_state", about_state, {"tab": "tokens", "state": "0"}),
-    ("picture", "about_edge", about_edge, {"tab": "tokens", "source": "0", "target": "1"}),
-    ("picture", "draw_tikz", Handlers.tikz, {**BOX, "tab": "characters"}),
-    ("picture", "draw_tikz", Handlers.tikz, {**BOX, "tab": "stack"}),
-    ("picture", "construction_list", construction_list, {}),
-    *(
-        ("picture", "construction_film", construction_film, {"construction": str(one)})
-        for one in Construction
-    ),
-    ("picture", "frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1}),
-    ("picture", "frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1000}),
-    ("run", "turn", turn, {"prompt": "x"}),
-    ("run", "take_token", take_token, {"prompt": "x"}),
-    ("run", "find_tokens", find_tokens, {"prompt": "x", "query": "1"}),
-    ("run", "read_text", read_text, {"prompt": "x", "read": "12:3x", "temperature": 1}),
-    ("run", "read_text", read_text, {"prompt": "x", "read": "12:30", "top_k": 3}),
-    ("run", "missed_lines", missed_lines, {"run": "?", "from": 0}),
-    ("run", "stop_run", Handlers.stop, {"run": "?"}),
-    ("compare", "distribution", distribution, {"prompts": ["x"], "methods": ["automaton"]}),
-    ("takeaway", "take_code", take_code, {"prompt": "x"}),
-    ("takeaway", "take_machine", take_machine, {"machine": "characters", "form": "json"}),
-    ("takeaway", "take_replay", take_replay, {**BOX, "taken": [["31", []]]}),
+    ("compile_grammar", Handlers.compile, {}),
+    ("check_texts", Handlers.check, {"texts": ["12:34", "ab", "x", ""]}),
+    ("lint_grammar", lint_grammar, {}),
+    ("time_mask", time_mask, {}),
+    ("outline_rules", outline_rules, {}),
+    ("sample_texts", sample_texts, {"seed": 1}),
+    ("what_changed", what_changed, {"before": {"text": "a", "notation": "regex"}}),
+    ("convert_grammar", convert_grammar, {"to": "gbnf"}),
+    ("why", why, {"so_far": "", "token": "7a"}),
+    ("why", why, {"so_far": "", "token": None}),
+    ("explain_tokens", explain_tokens, {"so_far": "", "tokens": ["7a", None]}),
+    ("draw_railroad", draw_railroad, BOX),
+    ("tell_in_words", tell_in_words, {}),
+    ("draw_parse_tree", draw_parse_tree, {**BOX, "so_far": ""}),
+    ("find_states", find_states, {"tab": "characters", "query": "1"}),
+    ("about_state", about_state, {"tab": "characters", "state": "1"}),
+    ("about_state", about_state, {"tab": "tokens", "state": "0"}),
+    ("about_edge", about_edge, {"tab": "tokens", "source": "0", "target": "1"}),
+    ("draw_tikz", Handlers.tikz, {**BOX, "tab": "characters"}),
+    ("draw_tikz", Handlers.tikz, {**BOX, "tab": "stack"}),
+    ("construction_list", construction_list, {}),
+    *(("construction_film", construction_film, {"construction": str(one)}) for one in Construction),
+    ("frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1}),
+    ("frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1000}),
+    ("turn", turn, {"prompt": "x"}),
+    ("take_token", take_token, {"prompt": "x"}),
+    ("find_tokens", find_tokens, {"prompt": "x", "query": "1"}),
+    ("read_text", read_text, {"prompt": "x", "read": "12:3x", "temperature": 1}),
+    ("read_text", read_text, {"prompt": "x", "read": "12:30", "top_k": 3}),
+    ("distribution", distribution, {"prompts": ["x"], "methods": ["automaton"]}),
+    ("take_code", take_code, {"prompt": "x"}),
+    ("take_machine", take_machine, {"machine": "characters", "form": "json"}),
+    ("take_replay", take_replay, {**BOX, "taken": [["31", []]]}),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 @pytest.mark.parametrize(
-    ("part", "question", "ask", "sent"),
+    ("question", "ask", "sent"),
     QUESTIONS,
     ids=lambda value: value if type(value) is str else "",
 )
-def test_answers(
-    handlers: Handlers, grammar: Any, part: str, question: str, ask: Any, sent: Any
-) -> None:
+def test_answers(handlers: Handlers, grammar: Any, question: str, ask: Any, sent: Any) -> None:
     from workbench.base.errors import WorkbenchError
 
     try:
         answer = ask(handlers, {**grammar, **sent})
     except WorkbenchError:
-        return  # ``page.part`` answers with a fault
-    check(answer, wire_cards.ANSWERS[part][question] | wire.Fault)
+        return  # ``questions.answered`` answers with a fault
+    check(answer, wire_cards.ANSWERS[question] | wire.Fault)
 
 
 @pytest.mark.parametrize("tab", ["together", "table", *map(str, Machine)])
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 def test_pictures(handlers: Handlers, grammar: Any, tab: str) -> None:
     answer = handlers.draw({**grammar, **BOX, "tab": tab, "centre": ""})
-    check(answer, wire_cards.ANSWERS["picture"]["draw_machine"])
+    check(answer, wire_cards.ANSWERS["draw_machine"])
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 @pytest.mark.parametrize("constraint", ["automaton", "unconstrained"])
 def test_runs(handlers: Handlers, grammar: Any, constraint: str) -> None:
     sent = {**grammar, "prompt": "x", "max_tokens": 12, "seed": 1, "constraint": constraint}
-    for record in run_records(handlers, {**sent, "run": "r"}):
+    for record in run_records(handlers, sent):
         check(json.loads(json.dumps(record)), wire.RunRecord)
 
 
@@ -237,7 +225,7 @@ def test_lessons(handlers: Handlers) -> None:
         check(content, wire_cards.LessonContent)
         for step in range(len(content["pages"])):
             figure = lesson_figure(handlers, {"lesson": entry["name"], "step": step})
-            check(figure, wire_cards.ANSWERS["learn"]["lesson_figure"])
+            check(figure, wire_cards.ANSWERS["lesson_figure"])
 
 
 def test_completions(handlers: Handlers) -> None:

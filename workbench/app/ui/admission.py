@@ -1,16 +1,14 @@
-"""Decides which question of which visitor is worked on next, and answers "busy" beyond that.
+"""Decides which request of which visitor is worked on next, and answers "busy" beyond that.
 
-Gradio works on the questions of the page's scripts as they arrive, each in one of 40 threads that
-static files and streams need too. Here every question has a class (``LIGHT``, ``HEAVY``, ``MODEL``,
-``READING`` or ``AUDIT``), and each class a ``FairQueue``: a few questions are worked on at a time,
-some wait without a thread, and clients take turns. Work that takes longer than a ``slice`` gives
-way at the next check of its clocks: questions that have just arrived go first, then those that gave
-way, one slice each. So a question that needs little is answered at once, however many costly ones
-are asked. A question whose connection is closed leaves the queue, or its work ends at the next
-check.
+Every question and every stream of the page has a class, its ``Share`` of the server, and each class
+a ``FairQueue``: a few requests are worked on at a time, some wait without a thread, and clients
+take turns. Work on a question that takes longer than a ``slice`` gives way at the next check of its
+clocks: questions that have just arrived go first, then those that gave way, one slice each. So a
+question that needs little is answered at once, however many costly ones are asked. A request whose
+connection is closed leaves the queue, or its work ends at the next check.
 
-Events (runs, comparisons, calls of the API) wait in Gradio's own queue; ``Events`` bounds how many
-of one address are in it, and ends the work of a client that has left.
+Calls of the API wait in Gradio's own queue; ``Events`` bounds how many of one address are in it,
+and ends the work of a client that has left.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import asyncio
 import ipaddress
 import math
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -28,6 +26,7 @@ import anyio
 import anyio.from_thread
 import anyio.to_thread
 
+from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.base.errors import EndedError, WorkbenchError
 from workbench.base.limits import (
     LIMITS,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from gradio.data_classes import PredictBodyInternal
     from gradio.queueing import Event, Queue
     from starlette.requests import Request
+    from starlette.types import Message
 
 T = TypeVar("T")
 
@@ -88,6 +88,15 @@ READING = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=
 #: Audits of engines, each in a separate process that may take more than a minute.
 AUDIT = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=120.0)
 
+#: Runs: their tokens are computed in forward passes that they share.
+RUN = Share(at_once=RUNS_AT_ONCE, each_at_once=12, waiting=200, each_waiting=64, patience=300.0)
+
+#: Comparisons, each of many runs.
+COMPARISON = Share(at_once=1, each_at_once=1, waiting=32, each_waiting=4, patience=600.0)
+
+#: Seconds in which a client must take what is sent to it; then its stream ends.
+MAX_UNREAD_SECONDS = 30.0
+
 #: Seconds without a change of turns after which the work that gave way first continues, and does
 #: not give way again: it may hold a lock for which the questions that are worked on wait. The locks
 #: of this package are ``WorkLock``, whose holders need no such help; a library may have others.
@@ -101,6 +110,9 @@ MAX_EVENTS_EACH = 12
 
 #: Messages that wait for a client that does not read them; then its run ends.
 MAX_UNREAD = 100
+
+#: The header in which the page sends the name of its tab.
+TAB_HEADER = "x-workbench-tab"
 
 #: Characters of a tab's name that are compared.
 _MAX_SESSION = 40
@@ -136,6 +148,10 @@ class FairQueue:
     def waiting(self) -> int:
         """How many questions wait for their first turn."""
         return sum(map(self._waiting_at, self._waiting))
+
+    def must_wait(self, client: Client) -> bool:
+        """Whether a request of a client would have to wait for its turn."""
+        return not self._may_arrive(client.address)
 
     @property
     def is_wanted(self) -> bool:
@@ -292,19 +308,23 @@ class Admission:
     """The queues of one server."""
 
     def __init__(self, *, behind_proxy: bool = False) -> None:
-        self._queues = {share: FairQueue(share) for share in (LIGHT, HEAVY, MODEL, READING, AUDIT)}
+        shares = (LIGHT, HEAVY, MODEL, READING, AUDIT, RUN, COMPARISON)
+        self._queues = {share: FairQueue(share) for share in shares}
         # never full, because the queues admit fewer
-        threads = sum(share.at_once + share.paused for share in self._queues)
+        threads = sum(share.at_once + share.paused for share in shares)
         self._threads = anyio.CapacityLimiter(threads)
         self._behind_proxy = behind_proxy
 
-    def client(self, request: Request, session: object) -> Client:
-        """Who sent a request; behind a proxy, the address that the proxy reports."""
+    def client(self, request: Request, session: str | None = None) -> Client:
+        """Who sent a request from a tab; behind a proxy, the address that the proxy reports.
+
+        The page names its tab in a header, Gradio's clients a session in their body.
+        """
         host = request.client.host if request.client else ""
         if self._behind_proxy:
             # the last address is that of the proxy's own client; earlier ones may be invented
             host = request.headers.get("x-forwarded-for", host).rpartition(",")[2].strip()
-        tab = str(session)[:_MAX_SESSION]
+        tab = str(session or request.headers.get(TAB_HEADER))[:_MAX_SESSION]
         return Client(tab if _is_local(host) else host, tab)
 
     async def answer(
@@ -312,12 +332,12 @@ class Admission:
     ) -> T | None:
         """The result of ``work``, done in a thread in its client's turn; None if the client left.
 
-        The work may take ``seconds`` of CPU time (``time_budget``).
+        The body of the request has been read. The work may take ``seconds`` of CPU time
+        (``time_budget``).
 
         Raises: BusyError; what ``work`` raises.
         """
-        body = await request.json()
-        client = self.client(request, body.get("session_hash"))
+        client = self.client(request)
         ending, queue = budget_clock(), self._queues[share]
 
         def in_thread() -> T | None:
@@ -328,20 +348,69 @@ class Admission:
                 raise BusyError(share.paused)
             return None
 
-        async def watch() -> None:
-            while (await request.receive())["type"] != "http.disconnect":
-                pass
-            ending.end()
-            scope.cancel()
+        async with _while_connected(request.receive, ending), queue.turn(client):
+            return await anyio.to_thread.run_sync(in_thread, limiter=self._threads)
+        return None
 
-        with anyio.CancelScope() as scope:
-            watching = asyncio.create_task(watch())
+    async def stream(
+        self,
+        share: Share,
+        request: Request,
+        begin: Callable[[], Iterator[T]],
+        send: Callable[[T | BusyError | None], Awaitable[None]],
+    ) -> None:
+        """Send the items of work, each computed in a thread in its client's turn.
+
+        ``send`` gets None if the client has to wait for its turn, and at last a BusyError if it
+        waited in vain. The work ends when the client leaves, or takes too long to read an item.
+        """
+        client, ending, queue = self.client(request), budget_clock(), self._queues[share]
+        items: Iterator[T] | None = None
+
+        def following() -> T | None:
+            nonlocal items
+            with suppress(EndedError), within(ending):
+                items = items or begin()
+                return next(items, None)
+            return None
+
+        async with _while_connected(request.receive, ending):
+            if queue.must_wait(client):
+                await send(None)
             try:
                 async with queue.turn(client):
-                    return await anyio.to_thread.run_sync(in_thread, limiter=self._threads)
+                    while True:
+                        item = await anyio.to_thread.run_sync(following, limiter=self._threads)
+                        if item is None:
+                            return
+                        with anyio.move_on_after(MAX_UNREAD_SECONDS) as reading:
+                            await send(item)
+                        if reading.cancelled_caught:
+                            return
+            except BusyError as busy:
+                await send(busy)
             finally:
-                watching.cancel()
-        return None
+                ending.end()
+
+
+@asynccontextmanager
+async def _while_connected(
+    receive: Callable[[], Awaitable[Message]], ending: Clock
+) -> AsyncIterator[None]:
+    """The block ends, and its clock with it, when the client closes its connection."""
+
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ending.end()
+        scope.cancel()
+
+    with anyio.CancelScope() as scope:
+        watching = asyncio.create_task(watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
 
 
 def _is_local(host: str) -> bool:
@@ -352,17 +421,21 @@ def _is_local(host: str) -> bool:
 
 
 class Events:
-    """The events of Gradio's queue (runs, comparisons, calls of the API), bounded for each address.
+    """The events of Gradio's queue, calls of the API, bounded for each address.
 
     Gradio bounds all of them together: without this, one client could fill the queue.
     """
 
-    def __init__(self, queue: Queue, admission: Admission) -> None:
-        self._queue, self._admission = queue, admission
-        self._push, self._clean_events = queue.push, queue.clean_events
-        vars(queue).update(push=self.push, clean_events=self.clean_events)
+    def __init__(self, admission: Admission) -> None:
+        self._admission = admission
         #: The clocks of all work, each with the session of its client.
         self._working: set[tuple[str | None, Clock]] = set()
+
+    def bound(self, queue: Queue) -> None:
+        """Bound a queue of Gradio."""
+        self._queue = queue
+        self._push, self._clean_events = queue.push, queue.clean_events
+        vars(queue).update(push=self.push, clean_events=self.clean_events, max_size=MAX_EVENTS)
 
     async def push(
         self, body: PredictBodyInternal, request: Request, username: str | None

@@ -1,6 +1,6 @@
 """The page's handlers as typed endpoints for programs.
 
-The API page shows their docstrings, and assistants read them if the page is served with ``--mcp``;
+``api_page`` shows their docstrings, and assistants read them if the page is served with ``--mcp``;
 Gradio parses ``Args:`` and ``Returns:`` in them.
 """
 
@@ -13,7 +13,6 @@ from inspect import Parameter, isgeneratorfunction, signature
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import gradio as gr
-from gradio.events import api
 from gradio.utils import get_function_description
 
 from workbench.analysis.random_texts import near_misses, samples
@@ -87,6 +86,13 @@ _SECONDS = 0.25
 
 #: Samples in one request at most.
 _MAX_SAMPLES = 50
+
+
+#: The endpoints that answer once; two of them are worked on at a time.
+QUICK = ("compile", "check", "explain", "samples", "mask", "draw")
+
+#: The endpoints that answer with a stream, and how many of each are worked on at a time.
+STREAMED = {"generate": RUNS_AT_ONCE, "compare": 1}
 
 
 class Endpoints:
@@ -397,21 +403,20 @@ class Endpoints:
         yield from compared(self._handlers, fields)
 
 
-def add_endpoints(handlers: Handlers, page: gr.Blocks, events: Events) -> None:
-    """Add the endpoints to the page being built."""
+def add_endpoints(handlers: Handlers, server: gr.Server, events: Events) -> None:
+    """Add the endpoints to a server that is not launched yet."""
     ours = Endpoints(handlers)
-    quick = (ours.compile, ours.check, ours.explain, ours.samples, ours.mask, ours.draw)
-    for endpoint in quick:
-        api(
+    for name in QUICK:
+        endpoint = getattr(ours, name)
+        server.api(
             _for_client(handlers.within_budget(endpoint), events),
-            api_name=endpoint.__name__,
+            name=name,
             concurrency_id="compile",
             concurrency_limit=2,
         )
-    for streamed, limit in ((ours.generate, RUNS_AT_ONCE), (ours.compare, 1)):
-        api(_for_client(streamed, events), api_name=streamed.__name__, concurrency_limit=limit)
-    for documented in (*quick, ours.generate, ours.compare):
-        _label(page, documented)
+    for name, limit in STREAMED.items():
+        endpoint = getattr(ours, name)
+        server.api(_for_client(endpoint, events), name=name, concurrency_limit=limit)
 
 
 def _for_client(endpoint: Callable[..., Any], events: Events) -> Callable[..., Any]:
@@ -435,12 +440,16 @@ def _for_client(endpoint: Callable[..., Any], events: Events) -> Callable[..., A
     return answer
 
 
-def _label(page: gr.Blocks, endpoint: Callable[..., Any]) -> None:
-    """Set the labels that the API page shows, from the docstring: of parameters and answer."""
-    _, parameters, answers = get_function_description(endpoint)
-    (function,) = (f for f in page.fns.values() if f.api_name == endpoint.__name__)
-    inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
-    for component, label in zip(inputs, parameters.values(), strict=True):
-        component.label = label
-    for component in outputs:
-        component.label = " ".join(answers)
+def label_endpoints(page: gr.Blocks) -> None:
+    """Set the labels that Gradio's clients show, from the docstrings: of parameters and answers."""
+    for function in page.fns.values():
+        _, parameters, answers = get_function_description(
+            getattr(Endpoints, str(function.api_name))
+        )
+        parameters.pop("self", None)
+        inputs, outputs = cast("list[Any]", function.inputs), cast("list[Any]", function.outputs)
+        for component, label in zip(inputs, parameters.values(), strict=True):
+            component.label = label
+        for component in outputs:
+            component.label = " ".join(answers)
+    page.config = page.get_config_file()

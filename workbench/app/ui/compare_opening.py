@@ -73,9 +73,9 @@ def recorded_comparison(handlers: Handlers) -> str:
 
 def _records(handlers: Handlers) -> Iterator[Record]:
     yield {"k": "about", **_REQUEST}
-    for record in compare_records(handlers, {**_REQUEST, "run": "recorded"}):
+    for record in compare_records(handlers, _REQUEST):
         if record["k"] in ("error", "failed"):
             raise WorkbenchError(f"the recorded comparison failed: {json.dumps(record)}")
-        if record["k"] not in ("head", "status"):
+        if record["k"] != "status":
             yield record
     yield {"k": "distribution", **distribution(handlers, _REQUEST)}

@@ -1,8 +1,8 @@
 """The view *Compare*: comparisons of methods as a stream of records.
 
-The stream begins with the records of a run (``runs``): ``head``, ``status``, ``start``. Then come,
-for every run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record
-is ``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method.
+The stream begins with the records of a run (``runs``): ``status``, ``start``. Then come, for every
+run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the last record is
+``stop`` or ``error``. Runs are numbered in their order: by prompt, then seed, then method.
 ``stop`` has the two lines of ``compare.verdict``, unless the comparison was stopped.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -27,7 +26,7 @@ from workbench.app.ui.requests import (
     text_in,
 )
 from workbench.app.ui.run_records import WORDS, Record, token_record
-from workbench.app.ui.runs import replayed, with_head
+from workbench.app.ui.runs import replayed, with_errors
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.within_budget import WithinBudget
@@ -202,16 +201,16 @@ def compared_run(handlers: Handlers, fields: Record) -> Record:
 # -- the comparison --------------------------------------------------------------------------------
 
 
-def compare_lines(handlers: Handlers, fields: Record) -> Iterator[str]:
-    """The lines of a comparison, one text for each batch; an error is its last line."""
+def compare_batches(handlers: Handlers, fields: Record) -> Iterator[list[Record]]:
+    """The records of a comparison in lists, computed ahead; an error is the last one."""
     computed = in_thread(_comparison_records(handlers, fields), BATCH_SECONDS)
-    return handlers.streams.texts(with_head(handlers, fields, computed))
+    return with_errors(handlers, computed)
 
 
 def compare_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
     """The records of a comparison; an error is the last one."""
     computed = ([record] for record in _comparison_records(handlers, fields))
-    return chain.from_iterable(with_head(handlers, fields, computed))
+    return chain.from_iterable(with_errors(handlers, computed))
 
 
 def _comparison_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
@@ -240,7 +239,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
     model = chatting(handlers.room.model(), request.chat)
     yield {"k": "start", "model": model.name}
     recorder = _Recorder(request, model.vocabulary)
-    stop = partial(handlers.is_stopped, request.run)
+    stop = handlers.closing.is_set
     ended: list[RunEnded] = []
     failed: list[RunFailed] = []
     for event in compare(

@@ -1,10 +1,10 @@
-"""Checks of every HTTP request before Gradio sees it, and headers of answers.
+"""Checks of every HTTP request before the page or Gradio sees it, and headers of answers.
 
-Gradio serves more than this page uses: uploads, files, links that are stored, calls that bypass
-its queue. ``RequestGuard`` lets through only the requests that the page, Gradio's clients and
-assistants send, with JSON bodies in the shape that Gradio expects, because Gradio answers other
-shapes with an internal error. Starlette's middleware checks the name of the host and the size of
-the body.
+Gradio serves more than is used here: uploads, files, links that are stored, calls that bypass its
+queue. ``RequestGuard`` lets through only the requests that the page, Gradio's clients and
+assistants send, those to Gradio with JSON bodies in the shape that it expects, because it answers
+other shapes with an internal error. Starlette's middleware checks the name of the host and the size
+of the body.
 
 A request passes the middleware in the order of ``guards``::
 
@@ -17,13 +17,11 @@ page that the owner visits could send requests (cross-site requests, DNS rebindi
 from __future__ import annotations
 
 import asyncio
-import base64
-import hashlib
 import ipaddress
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import anyio
@@ -37,7 +35,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from workbench.app.ui.page_files import FILES
 from workbench.app.ui.request_log import Metrics, RequestFacts, RequestLog
+from workbench.base.cached_property import cached_property
 from workbench.base.errors import WorkbenchError
 
 if TYPE_CHECKING:
@@ -77,34 +77,36 @@ _READ = ("GET", "HEAD", "OPTIONS")
 
 #: What may be read: the page with its files, and what Gradio's clients ask for.
 _READABLE = re.compile(
-    r"/|/(?:config|theme\.css|favicon\.ico|manifest\.json|robots\.txt|healthz|metrics)"
-    r"|/(?:wb|assets|static|svelte|pwa_icon)/.+|/pwa_icon"
-    rf"|{_API}/(?:info|openapi\.json|theme\.css|app_id|user|token|login_check|startup-events)"
+    rf"/|/(?:api|config|favicon\.ico|robots\.txt|healthz|metrics)|/{FILES}/[\w.-]+"
+    rf"|{_API}/(?:info|openapi\.json|app_id|user|token|login_check|startup-events)"
     rf"|{_API}/(?:heartbeat/[^/]{{1,{_MAX_SESSION}}}|queue/data|queue/status)"
     rf"|{_API}/call(?:/v2)?/[^/]+/[^/]+"
 )
 
-#: What may be sent; ``/run`` and ``/api`` would bypass Gradio's queue.
-_WRITABLE = re.compile(
-    rf"{_API}/(component_server|queue/join|cancel|reset|call/v2|call)(?:/([^/]+))?"
-)
+#: What the page sends.
+_ASKED = re.compile(rf"/{FILES}/(?:ask/)?[a-z_]+")
+
+#: What Gradio's clients send; ``/run`` and ``/api`` would bypass its queue.
+_WRITABLE = re.compile(rf"{_API}/(queue/join|cancel|reset|call/v2|call)(?:/([^/]+))?")
 
 _TOOLS = re.compile(rf"{_API}/mcp(?:/.*)?")
 
 
 def guards(
-    page: gr.Blocks,
+    server: gr.Server,
     open_requests: set[RequestFacts],
     *,
     hosts: Sequence[str] | None,
+    local: bool = False,
     embed: Sequence[str] = (),
     tools: bool = False,
     metrics: Metrics | None = None,
 ) -> list[Middleware]:
-    """The middleware of a page, the outermost first; it keeps ``open_requests``.
+    """The middleware of a server, the outermost first; it keeps ``open_requests``.
 
-    ``hosts``: the names under which the page may be requested, None for any; ``embed``: the
-    addresses of sites that may show it in a frame; ``tools``: whether it serves assistants (MCP).
+    ``hosts``: the names under which the page may be requested, None for any; ``local``: whether
+    only this machine can reach it; ``embed``: the addresses of sites that may show it in a frame;
+    ``tools``: whether it serves assistants (MCP).
 
     Raises: WorkbenchError where ``embed`` has something else.
     """
@@ -116,12 +118,11 @@ def guards(
     checked = [] if hosts is None else [Middleware(TrustedHostMiddleware, allowed_hosts=[*hosts])]
     return [
         Middleware(RequestLog, open_requests=open_requests, metrics=metrics),
-        # Gradio compresses its own files, but not the page and its answers
         Middleware(GZipMiddleware, minimum_size=2_000),
-        Middleware(SecurityHeaders, embed=embed),
+        Middleware(SecurityHeaders, embed=embed, local=local),
         *checked,
         Middleware(RequestBodyLimitMiddleware, max_body_size=MAX_BODY),
-        Middleware(RequestGuard, page=page, hosts=hosts, tools=tools),
+        Middleware(RequestGuard, server=server, hosts=hosts, tools=tools),
     ]
 
 
@@ -146,14 +147,22 @@ class RequestGuard:
     """Refuses requests that the page does not serve, with 4xx and a sentence."""
 
     def __init__(
-        self, app: ASGIApp, page: gr.Blocks, hosts: Sequence[str] | None, *, tools: bool
+        self, app: ASGIApp, server: gr.Server, hosts: Sequence[str] | None, *, tools: bool
     ) -> None:
         self.app = app
-        self._page, self._hosts, self._tools = page, hosts, tools
-        #: The endpoints for programs with their parameters, by name.
-        self._endpoints: dict[str, list[dict[str, Any]]] = {
+        self._server, self._hosts, self._tools = server, hosts, tools
+
+    @property
+    def _page(self) -> gr.Blocks:
+        """What Gradio serves, once the server is launched."""
+        return self._server.get_blocks()
+
+    @cached_property
+    def _endpoints(self) -> dict[str, list[dict[str, Any]]]:
+        """The endpoints for programs with their parameters, by name."""
+        return {
             name.removeprefix("/"): endpoint["parameters"]
-            for name, endpoint in page.get_api_info()["named_endpoints"].items()
+            for name, endpoint in self._page.get_api_info()["named_endpoints"].items()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -172,7 +181,6 @@ class RequestGuard:
         except ClientDisconnect:
             pass
         else:
-            send = _with_fault(RequestFacts.of(scope), send)
             if RequestFacts.of(scope).kind == "events":
                 await self._stream(scope, receive, send)
             else:
@@ -220,8 +228,8 @@ class RequestGuard:
             if facts.kind == "events":
                 self._session_of(scope)
             return receive
-        written = _WRITABLE.fullmatch(path)
-        if not tools and (written is None or method != "POST"):
+        written, asked = _WRITABLE.fullmatch(path), _ASKED.fullmatch(path)
+        if not tools and (method != "POST" or not (written or asked)):
             raise HTTPException(404, "nothing can be sent to this address")
         self._check_origin(headers)
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -278,8 +286,6 @@ class RequestGuard:
             raise HTTPException(
                 400, f"expected a session_hash of at most {_MAX_SESSION} characters"
             )
-        if door == "component_server":
-            return self._question(body)
         if door == "queue/join":
             return self._event_name(body)
         if door in ("call", "call/v2"):
@@ -293,30 +299,12 @@ class RequestGuard:
                 raise HTTPException(400, f"expected the field {field}")
         return door
 
-    def _question(self, body: Mapping[str, Any]) -> str:
-        """The name of the page's question; the answer may be any object."""
-        part, name = body.get("component_id"), body.get("fn_name")
-        if not _is_name(body.get("session_hash")):
-            raise HTTPException(400, "expected a name as session_hash")
-        block = self._page.blocks.get(part) if type(part) is int else None
-        asked = getattr(block, name, None) if isinstance(name, str) else None
-        if not getattr(asked, "_is_server_fn", False):
-            raise HTTPException(404, "the page has no such question")
-        if not isinstance(body.get("data"), dict):
-            raise HTTPException(400, "expected an object as data")
-        return cast("str", name)
-
     def _event_name(self, body: Mapping[str, Any]) -> str:
-        """The name of an event of the page, or of an endpoint that Gradio's clients call."""
+        """The name of an endpoint that Gradio's clients call by its number."""
         index = body.get("fn_index")
         function = self._page.fns.get(index) if type(index) is int else None
         if function is None or function.fn is None:
             raise HTTPException(404, "there is no function of this number")
-        if function.api_visibility == "private":
-            if body.get("data") != [] or not isinstance(body.get("event_data"), dict | None):
-                raise HTTPException(400, "expected an empty list as data, and an event_data")
-            target = self._page.blocks.get(function.targets[0][0] or 0)
-            return str(getattr(target, "elem_id", "event")).removeprefix("wb-")
         name = str(function.api_name)
         self._check_inputs(name, body, named=False)
         return name
@@ -425,69 +413,31 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _with_fault(facts: RequestFacts, send: Send) -> Send:
-    """Note whether the answer is an error of the page's own: a record that begins with it."""
-
-    async def sent(message: Message) -> None:
-        if message.get("body", b"")[:9] == b'{"fault":':
-            facts.fault = True
-        await send(message)
-
-    return sent
-
-
-#: Script elements that contain their script.
-_INLINE = re.compile(rb"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
-
-#: ``unsafe-eval``: Gradio makes functions of the texts of an HTML component's script and template.
-#: Inline styles are everywhere in Gradio's page and in pictures.
+#: Pictures and parts of the page set styles inline.
 _POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-eval'{scripts}; style-src 'self' 'unsafe-inline'"
-    "; img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; manifest-src 'self'"
-    "; base-uri 'self'; form-action 'none'; frame-ancestors {ancestors}"
+    "default-src 'none'; script-src 'self'{evaluation}; style-src 'self' 'unsafe-inline'"
+    "; img-src 'self' data: blob:; font-src data:; connect-src 'self'"
+    "; base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
 )
 
 
 class SecurityHeaders:
-    """Adds the headers with which a browser restricts the page.
+    """Adds the headers with which a browser restricts the page."""
 
-    The scripts inside Gradio's HTML are allowed by their hashes, because they contain its
-    configuration; no other inline script runs.
-    """
-
-    def __init__(self, app: ASGIApp, embed: Sequence[str] = ()) -> None:
+    def __init__(self, app: ASGIApp, embed: Sequence[str] = (), *, local: bool) -> None:
         self.app = app
-        self._ancestors = " ".join(embed) or "'none'"
+        # drivers of browsers wait for an expression by evaluating it: on this machine they may
+        evaluation = " 'unsafe-eval'" if local else ""
+        self._policy = _POLICY.format(evaluation=evaluation, ancestors=" ".join(embed) or "'none'")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        held: list[Message] = []
-
         async def headed(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Content-Type-Options"] = "nosniff"
                 headers["Referrer-Policy"] = "same-origin"
                 if headers.get("content-type", "").startswith("text/html"):
-                    held.append(message)
-                    return
-            if not held:
-                await send(message)
-                return
-            held.append(message)
-            if message.get("more_body"):
-                return
-            whole = b"".join(part.get("body", b"") for part in held)
-            MutableHeaders(scope=held[0])["Content-Security-Policy"] = self._policy(whole)
-            for part in held:
-                await send(part)
-            held.clear()
+                    headers["Content-Security-Policy"] = self._policy
+            await send(message)
 
-        await self.app(scope, receive, headed)
-
-    def _policy(self, html: bytes) -> str:
-        scripts = (hashlib.sha256(script).digest() for script in _INLINE.findall(html))
-        hashes = "".join(f" 'sha256-{base64.b64encode(digest).decode()}'" for digest in scripts)
-        return _POLICY.format(scripts=hashes, ancestors=self._ancestors)
+        await self.app(scope, receive, headed if scope["type"] == "http" else send)

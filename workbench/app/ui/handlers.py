@@ -1,7 +1,7 @@
-"""Answers the page's requests with plain records; independent of Gradio.
+"""Answers the page's requests with plain records; independent of the web server.
 
 Larger groups of requests are in ``author``, ``picture_view``, ``explain_view``, ``compare_view``,
-``lesson_view``, ``takeaway`` and ``runs``; ``page.QUESTIONS`` lists all of them.
+``lesson_view``, ``takeaway`` and ``runs``; ``questions.QUESTIONS`` lists all of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import json
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from copy import copy
 from dataclasses import asdict, replace
 from functools import wraps
@@ -32,12 +31,11 @@ from workbench.app.ui.pictures import (
 )
 from workbench.app.ui.requests import MAX_NAME, RunRequest, TextRequest, text_in, tried_in
 from workbench.app.ui.run_records import Record, token_record
-from workbench.app.ui.streams import Streams
 from workbench.automata.class_descriptions import expected
 from workbench.base.diagnostics import Advice, Problem
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.kernels import interpreting
-from workbench.base.limits import Clock, budget_clock, time_budget, within
+from workbench.base.limits import time_budget
 from workbench.constraint.compile import METHODS
 from workbench.constraint.masks import TokenMask
 from workbench.decoding.generate import after
@@ -57,9 +55,6 @@ T = TypeVar("T")
 
 #: The hint where a machine of rules is too large to be drawn.
 _RAILROAD = "Railroad draws the rules without their machine"
-
-#: Names of stopped runs that are stored.
-MAX_STOPPED_RUNS = 500
 
 #: Allowed tokens that are listed; their number is always reported.
 MAX_LISTED_TOKENS = 500
@@ -87,18 +82,13 @@ class Handlers:
         self.room = self.rooms.first
         self.pipeline = pipeline or Pipeline()
         self.gallery: Gallery = load_gallery()
-        #: The lines that runs have sent to the page.
-        self.streams = Streams()
         #: Set when the server closes: all runs end.
         self.closing = threading.Event()
         #: The results file that the page is served with.
         self.served_results: Path | None = None
         self._figures: dict[str, Vocabulary] = {}
-        self._stopped: dict[str, None] = {}
-        #: The name of a run that computes its constraint → the clock that ends it.
-        self._preparing: dict[str, Clock] = {}
-        #: Two runs at a time do so: the number of cores of a small machine.
-        self._preparing_turn = threading.BoundedSemaphore(2)
+        #: Two runs at a time compute their constraint: the number of cores of a small machine.
+        self.preparing = threading.BoundedSemaphore(2)
 
     def with_model(self, fields: Record) -> Handlers:
         """These handlers with the model that ``model`` in the request names.
@@ -325,41 +315,6 @@ class Handlers:
         ]
         final = constraint.is_final(state)
         return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
-
-    # -- runs ------------------------------------------------------------------------------
-
-    def stop(self, fields: Record) -> Record:
-        """Request a run to stop, by the name its browser gave it."""
-        try:
-            name = text_in(fields, "run", 64)
-        except WorkbenchError:
-            return {"ok": False}
-        self._stopped[name] = None
-        if (preparing := self._preparing.get(name)) is not None:
-            preparing.end()
-        while len(self._stopped) > MAX_STOPPED_RUNS:
-            del self._stopped[next(iter(self._stopped))]
-        return {"ok": True}
-
-    @contextmanager
-    def until_stopped(self, run: str) -> Iterator[None]:
-        """Within the block, a request to stop the run raises EndedError at the next check.
-
-        For work before the first token; between tokens a run looks itself whether it is stopped.
-        """
-        with self._preparing_turn, within(budget_clock()) as clock:
-            if run:
-                self._preparing[run] = clock
-            if self.is_stopped(run):
-                clock.end()
-            try:
-                yield
-            finally:
-                self._preparing.pop(run, None)
-
-    def is_stopped(self, run: str) -> bool:
-        """Whether the run has to end; one without a name ends when the server closes."""
-        return self.closing.is_set() or (bool(run) and run in self._stopped)
 
     # -- recorded runs -----------------------------------------------------------------------
 

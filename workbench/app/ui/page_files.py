@@ -28,7 +28,7 @@ import json
 import platform
 import re
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from types import MappingProxyType
@@ -40,7 +40,7 @@ from workbench.grammar.export.registry import EXPORTS
 from workbench.grammar.notations import FINISHING, Notation
 
 _IMPORT = re.compile(r'^import \{([^{}]*)\} from "\./([a-z-]+\.js)";\n', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|const|class) (\w+))", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:(?:async )?function\*?|const|class) (\w+))", re.MULTILINE)
 #: An import or export in a form that is not joined.
 _UNKNOWN = re.compile(r"^(?:import\b|export\b).*", re.MULTILINE)
 _COMMENT = re.compile(r"^[ ]*(?:/\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
@@ -167,6 +167,16 @@ LATE = ("drawing.js", "compare-results.js", "exercise-maker.js", "search.js")
 
 def sheet() -> str:
     """All style sheets as one text."""
+    return _sheet(_newest())
+
+
+def _newest() -> int:
+    """When a file of the page was changed last: a joined file is made again after that."""
+    return max(path.stat().st_mtime_ns for path in STATIC.iterdir())
+
+
+@lru_cache(1)
+def _sheet(_: int) -> str:
     return "\n".join(_compact((STATIC / name).read_text("utf-8")) for name in SHEETS)
 
 
@@ -177,6 +187,11 @@ def skeleton(name: str) -> str:
 
 def script() -> str:
     """All modules as one script, each after those it imports."""
+    return _script(_newest())
+
+
+@lru_cache(1)
+def _script(_: int) -> str:
     addresses = {name: f"{FILES}/{name}?{digest(late_script(name))}" for name in LATE}
     return join_modules(STATIC, SCRIPT, addresses)
 
@@ -186,16 +201,17 @@ def late_script(name: str) -> str:
     return join_late(STATIC, name, SCRIPT)
 
 
-@cache
 def head() -> str:
-    """The HTML for the page's head: style sheet and script.
+    """The HTML for the head of a page: style sheet and script.
 
     Their addresses contain a hash of the content, so that a browser never uses old versions.
     """
-    return (
-        f'<link rel="stylesheet" href="{FILES}/page.css?{digest(sheet())}">'
-        f'<script src="{FILES}/page.js?{digest(script())}"></script>'
-    )
+    return f"""\
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="favicon.ico" type="image/svg+xml">
+<link rel="stylesheet" href="{FILES}/page.css?{digest(sheet())}">
+<script src="{FILES}/page.js?{digest(script())}"></script>"""
 
 
 def digest(text: str) -> str:

@@ -369,7 +369,6 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         raise WorkbenchError(f"there is no example {name!r}", "the gallery lists them")
     example = handlers.gallery[name]
     fields = {
-        "run": "recorded",
         "text": example.text,
         "notation": example.notation,
         "start": example.start,
@@ -380,11 +379,9 @@ def recorded_lines(handlers: Handlers, name: str) -> Iterator[str]:
         "small_tokens": example.small_tokens,
         "finish": example.notation in FINISHING and not example.monitor,
     }
-    for record in _whole_run(handlers, name, fields):
-        if record["k"] == "head":
-            record |= {key: fields[key] for key in _HEAD_SETTINGS}
-            record["alone"] = _alone(handlers, name, fields)
-        yield line(record)
+    settings = {key: fields[key] for key in _HEAD_SETTINGS}
+    yield line({"k": "head", **settings, "alone": _alone(handlers, name, fields)})
+    yield from map(line, _whole_run(handlers, name, fields))
 
 
 def _whole_run(handlers: Handlers, name: str, fields: Record) -> Iterator[Record]:

@@ -328,8 +328,6 @@ def sampling_in(fields: _Fields, seed: int) -> Sampling:
 class RunRequest:
     """A requested generation."""
 
-    #: The browser's name for the run, repeated in its records.
-    run: str
     grammar: TextRequest
     prompt: str
     sampling: Sampling
@@ -356,7 +354,6 @@ class RunRequest:
     def of(fields: _Fields) -> RunRequest:
         method = method_in(fields)
         return RunRequest(
-            run=text_in(fields, "run", 64),
             grammar=TextRequest.of(fields),
             prompt=text_in(fields, "prompt"),
             sampling=sampling_in(fields, int(number_in(fields, "seed", 1, 0, 2**31 - 1))),
@@ -450,8 +447,6 @@ MAX_TOKENS_IN_ALL = 60_000
 class CompareRequest:
     """A requested comparison."""
 
-    #: The browser's name for the comparison.
-    run: str
     grammar: TextRequest
     prompts: tuple[str, ...]
     contenders: tuple[Contender, ...]
@@ -467,7 +462,6 @@ class CompareRequest:
         first = int(number_in(fields, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
         count = int(number_in(fields, "seeds", 3, 1, MAX_SEEDS))
         request = CompareRequest(
-            run=text_in(fields, "run", 64),
             grammar=TextRequest.of(fields),
             prompts=_prompts_in(fields),
             contenders=_contenders_in(fields),

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,7 +18,7 @@ from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers, or_refusal
-from workbench.app.ui.requests import RunRequest, number_in, room_left, text_in, token_in
+from workbench.app.ui.requests import RunRequest, room_left, text_in, token_in
 from workbench.app.ui.run_records import (
     WORDS,
     Record,
@@ -78,17 +77,9 @@ _PROPER = frozenset({"proper", "vegas", "direct_merge"})
 #: Characters shown of a text's value.
 _MAX_VALUE = 300
 
-#: An upper bound on the lines of a run or comparison.
-_MAX_LINES = 1_000_000
-
-
-def run_lines(handlers: Handlers, fields: dict[str, Any]) -> Iterator[str]:
-    """The lines of a run, one text for each batch; an error is its last line."""
-    return handlers.streams.texts(run_batches(handlers, fields))
-
 
 def run_records(handlers: Handlers, fields: dict[str, Any]) -> Iterator[Record]:
-    """The records of a run: ``head``, ``status``, ``start``, steps, then ``stop`` or ``error``."""
+    """The records of a run: ``status``, ``start``, steps, then ``stop`` or ``error``."""
     return chain.from_iterable(run_batches(handlers, fields))
 
 
@@ -106,34 +97,21 @@ def run_batches(
             _run_work(model_handlers, RunRequest.of(fields)), seconds
         )
 
-    return with_head(handlers, fields, computed())
+    return with_errors(handlers, computed())
 
 
-def missed_lines(handlers: Handlers, fields: dict[str, Any]) -> Record:
-    """The lines of a run after the first ``from``, which the page has."""
-    count = int(number_in(fields, "from", 0, 0, _MAX_LINES))
-    lines = handlers.streams.since(text_in(fields, "run", 64), count)
-    if lines is None:
-        return {"fault": "the server no longer has this run"}
-    return {"from": count, "lines": lines}
-
-
-def with_head(
-    handlers: Handlers, fields: dict[str, Any], computed: Iterator[list[Record]]
-) -> Iterator[list[Record]]:
-    """The head of a run or comparison, then the lists; an error becomes the last record.
+def with_errors(handlers: Handlers, computed: Iterator[list[Record]]) -> Iterator[list[Record]]:
+    """The lists of records of a run or comparison; an error becomes the last record.
 
     A run that the closing server ended says so.
     """
-    yield [{"k": "head", "run": str(fields.get("run", ""))[:64]}]
     try:
         for batch in computed:
             if handlers.closing.is_set() and batch[-1].get("words") == WORDS[StopReason.STOPPED]:
                 batch[-1]["words"] = "ended because the server was closed"
             yield batch
     except EndedError:
-        if handlers.is_stopped(text_in(fields, "run", 64)):
-            yield [dict(ended_record(StopReason.STOPPED))]
+        return  # its client has left
     except WorkbenchError as error:
         yield [{"k": "error", "message": error.message, "hint": error.hint}]
     except Exception as error:
@@ -149,7 +127,7 @@ def with_head(
 
 
 def _run_work(handlers: Handlers, request: RunRequest) -> Work[Record]:
-    with handlers.until_stopped(request.run):
+    with handlers.preparing:
         compiled = handlers.compiled(request.grammar)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
@@ -160,12 +138,12 @@ def _run_work(handlers: Handlers, request: RunRequest) -> Work[Record]:
         if not room.is_loaded:
             yield {"k": "status", "text": "loading the draft model…"}
         strategy = CoupledSpeculation(room.model())
-    with handlers.until_stopped(request.run):
+    with handlers.preparing:
         constraint = _constraint(request, compiled, model)
     yield {"k": "start", "model": model.name}
     context = [*model.encode(request.context), *request.prefix]
     with handlers.room.sessions.borrow(model, context) as session:
-        stop = partial(handlers.is_stopped, request.run)
+        stop = handlers.closing.is_set
         yield from _steps(model, session, constraint, compiled, request, stop, strategy)
 
 

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,6 @@ from workbench.tasks.results import files_of
 
 if TYPE_CHECKING:
     import gradio as gr
-    from starlette.routing import Route
 
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.request_log import RequestFacts
@@ -99,7 +98,7 @@ def serve(settings: ServeSettings) -> None:
     handlers.closing.set()
     latest = time.monotonic() + _MAX_CLOSING
     while time.monotonic() < latest and any(
-        request.kind == "events" for request in [*open_requests]
+        request.kind in ("events", "run", "compare") for request in [*open_requests]
     ):
         time.sleep(0.02)
     page.close(verbose=False)
@@ -194,13 +193,16 @@ def _launch(
     *,
     mcp: bool,
 ) -> tuple[gr.Blocks, Handlers]:
-    """Gradio's page, launched, and the handlers of its requests."""
+    """Gradio's part of the launched server, and the handlers of the page's requests."""
+    import gradio as gr
+
     from workbench.app.pipeline import Pipeline
+    from workbench.app.ui.admission import Admission, Events
+    from workbench.app.ui.api import add_endpoints, label_endpoints
     from workbench.app.ui.guards import guards, host_names
     from workbench.app.ui.handlers import Handlers
-    from workbench.app.ui.page import build, theme
-    from workbench.app.ui.page_files import LATE, late_script, script, sheet
     from workbench.app.ui.request_log import Metrics, health
+    from workbench.app.ui.web_server import page_routes
     from workbench.base.resources import STATIC
 
     make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
@@ -209,34 +211,33 @@ def _launch(
     pipeline = Pipeline(megabytes=settings.memory)
     handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make), pipeline)
     handlers.served_results = settings.results
-    page = build(handlers, behind_proxy=settings.behind_proxy)
     metrics = Metrics(open_requests) if settings.metrics else None
-    hosts = host_names(settings.host in _LOCAL_ADDRESSES, settings.allowed_hosts)
-    page.launch(
+    local = settings.host in _LOCAL_ADDRESSES
+    hosts = host_names(local, settings.allowed_hosts)
+    admission = Admission(behind_proxy=settings.behind_proxy)
+    events = Events(admission)
+    server = gr.Server(title="Grammar workbench", openapi_url=None, docs_url=None, redoc_url=None)
+    server.user_middleware += guards(
+        server,
+        open_requests,
+        hosts=hosts,
+        local=local,
+        embed=settings.embed,
+        tools=mcp,
+        metrics=metrics,
+    )
+    server.router.routes += [
+        *page_routes(handlers, admission),
+        health(),
+        *([metrics.route()] if metrics else ()),
+    ]
+    add_endpoints(handlers, server, events)
+    server.launch(
         server_name=settings.host,
         server_port=_port(settings),
         quiet=True,  # Gradio would offer a public link
         prevent_thread_lock=True,
-        theme=theme(),
         favicon_path=STATIC / "favicon.svg",
-        app_kwargs={
-            "routes": [
-                _file("page.css", "text/css", sheet),
-                _file("page.js", "text/javascript", script),
-                *(_file(name, "text/javascript", partial(late_script, name)) for name in LATE),
-                health(),
-                *([metrics.route()] if metrics else ()),
-            ],
-            "middleware": guards(
-                page,
-                open_requests,
-                hosts=hosts,
-                embed=settings.embed,
-                tools=mcp,
-                metrics=metrics,
-            ),
-        },
-        footer_links=["api"],
         run_history=False,
         enable_monitoring=False,
         mcp_server=mcp,
@@ -244,27 +245,10 @@ def _launch(
         # an error that is not the page's own is in the log only
         show_error=False,
     )
+    page = server.get_blocks()
+    events.bound(page._queue)
+    label_endpoints(page)
     return page, handlers
-
-
-def _file(name: str, kind: str, content: Callable[[], str]) -> Route:
-    """A route for a file of the page.
-
-    The file is read at every request, so that an edited script is served when the page is loaded
-    again; a browser may cache it if the request has the hash of its content.
-    """
-    from starlette.requests import Request
-    from starlette.responses import Response
-    from starlette.routing import Route
-
-    from workbench.app.ui.page_files import FILES, digest
-
-    def answer(request: Request) -> Response:
-        text = content()
-        caching = "max-age=31536000, immutable" if request.url.query == digest(text) else "no-cache"
-        return Response(text, media_type=kind, headers={"Cache-Control": caching})
-
-    return Route(f"/{FILES}/{name}", answer)
 
 
 def check_models(settings: ServeSettings) -> None:

@@ -1,21 +1,13 @@
-"""The lines of runs, in batches computed ahead.
-
-Gradio sends the page a component's latest value and may skip earlier ones. A text therefore
-contains two batches and the number of its first line. A page that misses more lines requests them;
-the lines of the latest runs are stored here. (Tried before: a text of the last 64,000 characters
-that grows to twice that. Gradio compares the values of a component as JSON on both sides, which
-took most of the page's time.)
-"""
+"""The records of runs, in batches computed ahead of their reader."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from workbench.app.ui.run_records import Record, line
 from workbench.base import kernels
 from workbench.base.errors import ModelError
 from workbench.base.limits import current_budget, within
@@ -29,14 +21,11 @@ Item = TypeVar("Item")
 RUNS_AT_ONCE = 16
 
 
-#: The least seconds between two texts of a run.
-BATCH_SECONDS = 0.08
+#: The least seconds between two batches of a run: the page draws no more often.
+BATCH_SECONDS = 0.03
 
-#: The same for each run of a model at a time: an event takes Gradio about 4 ms, whatever its size.
-_SECONDS_PER_RUN = 0.03
-
-#: Runs whose lines are stored: those that are computed, and as many before them.
-MAX_KEPT_RUNS = 2 * RUNS_AT_ONCE
+#: The same for each run of a model at a time: to send a batch takes time that all runs share.
+_SECONDS_PER_RUN = 0.005
 
 #: What computes items and, in between, waits for the results of forward passes.
 Work = Generator[Item | ForwardPass, TimedLogits | ModelError | None, None]
@@ -205,47 +194,3 @@ class _Advancing(Generic[Item]):
             self._left = True
         if self._error is not None:
             raise self._error
-
-
-class Streams:
-    """The lines of the latest runs; safe to share between threads."""
-
-    def __init__(self) -> None:
-        self._lines: OrderedDict[str, list[str]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def texts(self, batched: Iterator[list[Record]]) -> Iterator[str]:
-        """A text for each batch of records; the first one is the head alone.
-
-        A text consists of the head, ``{"k":"from","n":…}`` with the number of lines before it, the
-        last batch and the new batch.
-        """
-        [first] = next(batched)
-        head, lines = line(first), self._store(first["run"])
-        start = 0
-        for batch in batched:
-            lines_sent = len(lines)
-            lines += map(line, batch)
-            yield _text(head, start, lines)
-            start = lines_sent
-
-    def since(self, run: str, count: int) -> str | None:
-        """The lines of a run after the first ``count``; None if the run is not stored."""
-        lines = self._lines.get(run)
-        return None if lines is None else "".join(lines[count:])
-
-    def _store(self, run: str) -> list[str]:
-        """A new list of lines for a run; without a name it is not stored."""
-        lines: list[str] = []
-        if not run:
-            return lines
-        with self._lock:
-            self._lines[run] = lines
-            self._lines.move_to_end(run)
-            while len(self._lines) > MAX_KEPT_RUNS:
-                self._lines.popitem(last=False)
-        return lines
-
-
-def _text(head: str, start: int, lines: list[str]) -> str:
-    return "".join((head, line({"k": "from", "n": start}), *lines[start:]))

@@ -6,8 +6,8 @@ types by JSDoc imports, and ``tsc`` checks their use; ``tests/ui/test_wire.py`` 
 answers against them.
 
 A question is answered by its record, with ``ok: true`` where there is a ``Refusal`` too, or by
-``Fault`` where the server could not answer at all (``page.part``, ``state.js``). Records of a run
-come as lines of JSON, distinguished by ``k``. Probabilities have six significant digits.
+``Fault`` where the server could not answer at all (``questions.answered``, ``ask.js``). Records of
+a run come as lines of JSON, distinguished by ``k``. Probabilities have six significant digits.
 """
 
 from __future__ import annotations
@@ -283,10 +283,11 @@ class Alone(TypedDict):
 
 
 class Head(TypedDict):
-    """The first line of every text: the run it belongs to; of a recorded run its settings too."""
+    """The first line of a recorded run: its settings."""
 
     k: Literal["head"]
-    run: str
+    #: The name of the run, in recordings of earlier versions.
+    run: NotRequired[str]
     temperature: NotRequired[float]
     seed: NotRequired[int]
     max_tokens: NotRequired[int]
@@ -298,13 +299,6 @@ class Head(TypedDict):
     top_p: NotRequired[float]
     min_p: NotRequired[float]
     repetition_penalty: NotRequired[float]
-
-
-class From(TypedDict):
-    """How many lines the run has before this text."""
-
-    k: Literal["from"]
-    n: int
 
 
 class Status(TypedDict):
@@ -329,7 +323,7 @@ class Error(TypedDict):
     hint: str | None
 
 
-RunRecord = Head | From | Status | Start | Step | Stop | Error
+RunRecord = Head | Status | Start | Step | Stop | Error
 
 
 class NextAnswer(TypedDict):
@@ -361,10 +355,6 @@ class SearchAnswer(TypedDict):
     ok: Literal[True]
     found: list[Found]
     more: int
-
-
-#: Lines of a run that the page lacks, and the number of the first.
-Missed = TypedDict("Missed", {"from": int, "lines": str})
 
 
 class Reasons(TypedDict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from workbench.app.ui.wire import Error, From, Head, Start, Status, Step, Token
+from workbench.app.ui.wire import Error, Start, Status, Step, Token
 
 
 class Contender(TypedDict):
@@ -377,6 +377,4 @@ class CompareStop(TypedDict):
     verdict: NotRequired[list[str]]
 
 
-CompareRecord = (
-    Head | From | Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error
-)
+CompareRecord = Status | Start | Began | CompareStep | Ended | Failed | CompareStop | Error

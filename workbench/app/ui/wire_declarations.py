@@ -39,13 +39,15 @@ export interface Failure {
   busy?: number;
 }
 
-/** What Gradio gives to a part when it is on the page. */
-export interface Context<Name extends keyof Servers> {
+/** What a part of the page is mounted with. */
+export interface Context {
   element: HTMLElement;
-  props: { value: string };
-  trigger(event: string, data?: object): void;
-  watch(name: string, act: () => void): void;
-  server: Servers[Name];
+  server: Server;
+}
+
+/** What a part is mounted with that shows what the page is opened with. */
+export interface OpeningContext extends Context {
+  opening: PageRecord & Release;
 }
 """
 
@@ -56,7 +58,7 @@ DECLARATIONS = STATIC / "wire.d.ts"
 
 
 def declarations() -> str:
-    """The types as TypeScript: an interface for each record, then the servers of the parts."""
+    """The types as TypeScript: an interface for each record, then the questions."""
     parts = [_HEAD]
     modules = wire, wire_parts, wire_exercises, wire_compare, wire_cards
     for name, value in ChainMap(*map(vars, reversed(modules))).items():
@@ -64,16 +66,12 @@ def declarations() -> str:
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:
             parts.append(f"export type {name} = {_typescript(value)};\n")
-    servers = "".join(
-        f"  {part}: {{\n"
-        + "".join(
-            f"    {question}(sent: object): Promise<{_typescript(answer)}>;\n"
-            for question, answer in answers.items()
-        )
-        + "  };\n"
-        for part, answers in wire_cards.ANSWERS.items()
+    questions = "".join(
+        f"  {question}(sent: object, signal?: AbortSignal | null):"
+        f" Promise<{_typescript(answer)}>;\n"
+        for question, answer in wire_cards.ANSWERS.items()
     )
-    parts.append(f"/** The requests of each part. */\nexport interface Servers {{\n{servers}}}\n")
+    parts.append(f"/** The questions of the page. */\nexport interface Server {{\n{questions}}}\n")
     return "\n".join(parts)
 
 

@@ -1,0 +1,48 @@
+/* The connection to the server: a question is a POST with a JSON object as its answer; a run is a POST whose answer has
+   a record in each line. A request that ends closes its connection, and the server stops its work. */
+
+import { randomName } from "./state.js";
+
+/** @import { Server } from "./wire" */
+
+/** The name of this tab: the server lets the tabs of all visitors take turns. */
+const TAB = randomName();
+
+/** @param {string} path @param {object} sent @param {AbortSignal | null} [signal] */
+const post = (path, sent, signal) =>
+  fetch(`wb/${path}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Workbench-Tab": TAB },
+    body: JSON.stringify(sent),
+    signal,
+  });
+
+/** What a request that the server refuses gets: a sentence. */
+const refusal = async (answer) => ({ fault: (await answer.json()).detail });
+
+/** @param {string} name @param {object} sent @param {AbortSignal | null} [signal] */
+async function question(name, sent, signal) {
+  const answer = await post(`ask/${name}`, sent, signal);
+  return answer.status === 400 || answer.status === 413 ? refusal(answer) : answer.json();
+}
+
+/** The questions of the page, each a function of what is sent. @type {Server} */
+export const server = new Proxy(/** @type {any} */ ({}), {
+  get: (_, name) => (sent, signal) => question(String(name), sent, signal),
+});
+
+/** The records of a run or a comparison as they arrive, in lists.
+    @param {string} name @param {object} sent @param {AbortSignal} signal @returns {AsyncGenerator<any[]>} */
+export async function* records(name, sent, signal) {
+  const answer = await post(name, sent, signal);
+  if (!answer.ok || !answer.body) throw new Error(`answered with ${answer.status}`);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const lines = (rest + value).split("\n");
+    rest = lines.pop() ?? "";
+    if (lines.length) yield lines.map((line) => JSON.parse(line));
+  }
+}
