@@ -84,6 +84,14 @@ REFUSED = [
         "hint: did you mean 'item'?",
     ),
     (
+        "start ::= name; number ::= 'b';",
+        "undefined_nonterminal",
+        "g, line 1, column 11: the nonterminal 'name' has no rule\n"
+        "1 | start ::= name; number ::= 'b';\n"
+        "              ^^^^\n"
+        "hint: add a rule such as  name ::= '…';",
+    ),
+    (
         "begin ::= 'a';",
         "undefined_nonterminal",
         "g, line 1, column 1: the start symbol 'start' has no rule\n"

@@ -33,7 +33,7 @@ from workbench.automata.newline_tokens import line_starts
 from workbench.automata.operations import difference, first_match, intersection
 from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
-from workbench.base.diagnostics import suggestion
+from workbench.base.diagnostics import VERY_SIMILAR, suggestion
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import NO_SPAN, Source, Span
@@ -102,7 +102,8 @@ def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str
         for call in referenced(rule.body):
             if call.name not in rules:
                 otherwise = f"add a rule such as  {call.name} ::= '…';"
-                hint, fix = suggestion(call.name, rules, otherwise)
+                # a missing rule is often still to be written: only a typing error is corrected
+                hint, fix = suggestion(call.name, rules, otherwise, similar=VERY_SIMILAR)
                 message = f"the nonterminal {call.name!r} has no rule"
                 kind = "undefined_nonterminal"
                 raise BuildError(message, tree.source, call.span, hint, kind, fix)
