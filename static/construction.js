@@ -63,8 +63,10 @@ async function choose(sheet, ask, answer) {
 async function offer(sheet, ask, key) {
   const answer = await ask(sheet.server.construction_list, { ...sheet.grammar, part: key });
   if (answer.fault || !answer.ok) return null;
-  const usable = answer.constructions.filter((one) => !one.missing).map((one) => one.name),
-    wanted = [sheet.which.value, OF_TAB[state.tab], "subsets", usable[0]].find((name) => usable.includes(name));
+  const namesOf = (kind) => answer.constructions.filter(kind).map((one) => one.name);
+  const before = [sheet.which.value, OF_TAB[state.tab], "subsets"],
+    firstOf = (names) => before.find((name) => names.includes(name)) ?? names[0];
+  const wanted = firstOf(namesOf((one) => !one.missing)) ?? firstOf(namesOf((one) => one.exists));
   sheet.which.replaceChildren(
     ...answer.constructions.map(({ name, title, missing }) =>
       el(
@@ -74,7 +76,7 @@ async function offer(sheet, ask, key) {
       ),
     ),
   );
-  sheet.which.value = wanted;
+  sheet.which.value = wanted ?? ""; // the film of one that is too large says so
   return answer;
 }
 
@@ -88,6 +90,7 @@ async function firstThatFits(sheet, ask, parts) {
   let first = "";
   for (const { key } of parts.slice(0, MOST_TRIED)) {
     if (!(await offer(sheet, ask, key))) continue;
+    if (sheet.which.selectedOptions[0]?.disabled) continue;
     const film = await requestOf(sheet, ask, key);
     if (film.ok && film.frames.length >= FEWEST_FRAMES) return key;
     if (film.ok) first ||= key;

@@ -1614,10 +1614,13 @@ export interface FilmAnswer {
   graphs: FilmGraph[];
 }
 
-/** A construction; ``missing`` is the reason why the grammar has none, or empty. */
+/** A construction; ``missing`` is the reason why the grammar has no film of it, or empty.
+
+    One that ``exists`` may be too large for a film. */
 export interface ConstructionEntry {
   name: string;
   title: string;
+  exists: boolean;
   missing: string;
 }
 

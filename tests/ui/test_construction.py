@@ -33,6 +33,43 @@ def test_a_part_has_its_own_constructions(handlers: Handlers) -> None:
     assert construction_list(handlers, {**sent, "part": "rule:x"})["ok"] is False
 
 
+@pytest.mark.parametrize(
+    ("text", "notation", "whys"),
+    [
+        (
+            "[a-z]{35}",
+            "regex",
+            {
+                "positions": "the regex has more positions than the film shows, at most 30",
+                "subsets": "",
+                "minimal": "",
+                "regex": "the machine has 36 states; the film shows at most 24",
+                "tokens": "the machine has 36 states; the film shows at most 24",
+            },
+        ),
+        (
+            "start ::= #'[a-z]{500}';",
+            "kbnf",
+            dict.fromkeys(
+                ("positions", "subsets", "minimal"),
+                "the automaton of these rules has 501 states; a film begins with at most 400",
+            ),
+        ),
+    ],
+)
+def test_a_list_says_before_it_is_chosen_why_a_construction_is_too_large(
+    handlers: Handlers, text: str, notation: str, whys: dict[str, str]
+) -> None:
+    sent = {"text": text, "notation": notation}
+    answer = construction_list(handlers, sent)
+    missing = {one["name"]: one["missing"] for one in answer["constructions"]}
+    assert {name: missing[name] for name in whys} == whys
+    for name, why in whys.items():
+        film = construction_film(handlers, {**sent, "construction": name})
+        assert film["ok"] is not bool(why)
+        assert film.get("why", "").partition(" — ")[0] == why
+
+
 def test_the_first_example_has_a_film(handlers: Handlers) -> None:
     """*Steps* is the first thing that a teacher presses."""
     first = next(iter(handlers.gallery.values()))

@@ -21,6 +21,7 @@ from workbench.app.lessons.construction_films import (
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, View
 from workbench.app.lessons.lesson_world import World
 from workbench.app.lessons.stack_films import construction_film
+from workbench.automata.code_points import CharacterFsa
 from workbench.automata.nfa import Nfa
 from workbench.automata.regex_program import simple_repeat
 from workbench.automata.thompson import thompson
@@ -36,6 +37,7 @@ from workbench.grammar.export.regular import write_regex
 from workbench.grammar.export.terminals import AFTER, BEFORE, eliminating
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
+from workbench.pushdown.network import Network
 from workbench.syntax.machine_text import read_machine
 from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.parser import parse_regex
@@ -45,6 +47,10 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 #: The most characters of a regex in the film of the elimination.
 MAX_PATTERN = 20_000
+
+#: The most states of an automaton over bytes whose rules are written as a regex: above,
+#: elimination takes seconds.
+_MAX_WRITTEN = 400
 
 #: The most characters of a regex that are shown.
 _MAX_SHOWN = 300
@@ -389,6 +395,20 @@ def missing_construction(grammar: Grammar, construction: Construction) -> str:
     return "" if grammar.is_regular else "rules that call themselves need a stack"
 
 
+def obstacle(grammar: Grammar, construction: Construction) -> str:
+    """Why a grammar has no film of a construction: none exists, or its machine is too large.
+
+    Empty where there is one.
+    """
+    if why := missing_construction(grammar, construction):
+        return why
+    try:
+        _BEGINNINGS[construction](grammar)
+    except WorkbenchError as error:
+        return error.message
+    return ""
+
+
 def construct(
     grammar: Grammar, construction: Construction, vocabulary: Vocabulary | None = None
 ) -> Film:
@@ -429,16 +449,28 @@ def _name(grammar: Grammar) -> str:
 def regex_of(grammar: Grammar) -> Regex:
     """The regex of a grammar that needs no stack; of rules, one with the same texts.
 
-    Raises: WorkbenchError if a regex of the rules would be too long.
+    Raises: LimitError if the automaton of the rules is too large for a regex; WorkbenchError if the
+            regex would be too long.
     """
     if grammar.regex is not None:
         return grammar.regex
+    if grammar.dfa is not None and len(grammar.dfa) > _MAX_WRITTEN:
+        raise LimitError(
+            f"the automaton of these rules has {len(grammar.dfa):,} states; a film begins with at"
+            f" most {_MAX_WRITTEN}",
+            "states",
+            "choose a smaller part of the grammar",
+        )
     return parse_regex(Source(write_regex(grammar), "rules as a regex"))
 
 
 def nfa_of(grammar: Grammar) -> Nfa:
     """Thompson's automaton of ``regex_of``."""
     return thompson(regex_of(grammar), grammar.limits.begun())
+
+
+def _all_positions(grammar: Grammar) -> Positions:
+    return Positions(regex_of(grammar), Construction.POSITIONS.most)
 
 
 def _positions(grammar: Grammar) -> Film:
@@ -457,32 +489,37 @@ def character_nfa(grammar: Grammar) -> CharacterNfa:
     return CharacterNfa.of(nfa_of(grammar), f"{_name(grammar)} with choices")
 
 
-def _subsets(grammar: Grammar) -> Film:
+def _nondeterministic(grammar: Grammar) -> CharacterNfa:
     machine = character_nfa(grammar)
     _check(len(machine.graph.nodes), Construction.SUBSETS)
-    return subset_film(machine)
+    return machine
 
 
-def _minimisation(grammar: Grammar) -> Film:
-    machine = character_nfa(grammar)
-    return minimisation_film(deterministic(machine, Construction.MINIMAL.most))
+def _deterministic(grammar: Grammar) -> CharacterFsa:
+    return deterministic(character_nfa(grammar), Construction.MINIMAL.most)
 
 
-def _elimination(grammar: Grammar) -> Film:
-    return elimination_film(_minimal(grammar, Construction.REGEX))
-
-
-def _stack(grammar: Grammar) -> Film:
+def _few_rules(grammar: Grammar) -> Network:
     _check(len(grammar.rules), Construction.STACK)
-    return construction_film(grammar.rules)
+    return grammar.rules
 
+
+#: What each film begins with; a LimitError where that is too large.
+_BEGINNINGS: dict[Construction, Callable[[Grammar], object]] = {
+    Construction.POSITIONS: _all_positions,
+    Construction.SUBSETS: _nondeterministic,
+    Construction.MINIMAL: _deterministic,
+    Construction.REGEX: lambda grammar: _minimal(grammar, Construction.REGEX),
+    Construction.STACK: _few_rules,
+    Construction.TOKENS: lambda grammar: _minimal(grammar, Construction.TOKENS),
+}
 
 _FILMS: dict[Construction, Callable[[Grammar], Film]] = {
     Construction.POSITIONS: _positions,
-    Construction.SUBSETS: _subsets,
-    Construction.MINIMAL: _minimisation,
-    Construction.REGEX: _elimination,
-    Construction.STACK: _stack,
+    Construction.SUBSETS: lambda grammar: subset_film(_nondeterministic(grammar)),
+    Construction.MINIMAL: lambda grammar: minimisation_film(_deterministic(grammar)),
+    Construction.REGEX: lambda grammar: elimination_film(_minimal(grammar, Construction.REGEX)),
+    Construction.STACK: lambda grammar: construction_film(_few_rules(grammar)),
 }
 
 

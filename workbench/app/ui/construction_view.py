@@ -6,6 +6,7 @@ from workbench.app.lessons.constructions import (
     Construction,
     construct,
     missing_construction,
+    obstacle,
     part_of,
     parts_of,
 )
@@ -22,7 +23,7 @@ from workbench.grammar.grammar import Grammar
 
 @or_refusal
 def construction_list(handlers: Handlers, fields: Fields) -> Record:
-    """Every construction with the reason why a part has none, and the parts of the grammar."""
+    """Every construction with the reason why a part has no film of it, and the grammar's parts."""
     grammar = _grammar(handlers, fields)
     part = part_of(grammar, text_in(fields, "part", 200))
     return {
@@ -31,7 +32,8 @@ def construction_list(handlers: Handlers, fields: Fields) -> Record:
             {
                 "name": str(construction),
                 "title": construction.heading,
-                "missing": missing_construction(part, construction),
+                "exists": not missing_construction(part, construction),
+                "missing": obstacle(part, construction),
             }
             for construction in Construction
         ],

@@ -370,10 +370,14 @@ class FilmAnswer(TypedDict):
 
 
 class ConstructionEntry(TypedDict):
-    """A construction; ``missing`` is the reason why the grammar has none, or empty."""
+    """A construction; ``missing`` is the reason why the grammar has no film of it, or empty.
+
+    One that ``exists`` may be too large for a film.
+    """
 
     name: str
     title: str
+    exists: bool
     missing: str
 
 
