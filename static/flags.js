@@ -8,11 +8,14 @@ const HIGH = 18, // of a flag
   APART = 3, // from what a flag belongs to, and from its edges
   SIDE = 5, // between the end of a text and the border
   WIDE = 190, // at most, with segments side by side
-  REACH = 46; // the most to the side of what it belongs to
-/** How bad it is to hide a point of a state, of a flag, of a label. */
+  REACH = 46, // the most to the side of what it belongs to
+  FARTHER = 28, // beyond a box or a label at the same state
+  STEP = 6; // between two points of a line
+/** How bad it is to hide a point of a state, of a flag, of a label; a step of another edge's line. */
 const STATE = 4,
   FLAG = 8,
-  LABEL = 1;
+  LABEL = 1,
+  LINE = 40;
 
 /** @typedef {{ x: number, y: number, width: number, height: number }} Rect */
 
@@ -27,6 +30,14 @@ const common = (one, other) =>
   Math.max(0, Math.min(one.x + one.width, other.x + other.width) - Math.max(one.x, other.x)) *
   Math.max(0, Math.min(one.y + one.height, other.y + other.height) - Math.max(one.y, other.y));
 const middleOf = ({ x, y, width, height }) => [x + width / 2, y + height / 2];
+
+const isInside = (rect, { x, y }) => common(rect, { x, y, width: 1, height: 1 }) > 0;
+/** The points of the lines of an automaton's edges; a flag on a line seems to belong to its edge. */
+const linesOf = (svg) =>
+  [...svg.querySelectorAll(".edge path:first-of-type")].map((line) => {
+    const points = Array.from({ length: line.getTotalLength() / STEP }, (_, i) => line.getPointAtLength(i * STEP));
+    return { edge: line.closest(".edge"), points };
+  });
 
 /** A flag's group with its segments, at the origin: side by side, or one below the other if they are wide.
     @param {Flag} flag @param {number} index */
@@ -61,14 +72,17 @@ function drawn(flag, index, parent) {
   return { group, width: stacked ? Math.max(...widths) : inLine, height: stacked ? y : HIGH };
 }
 
-/** Places for a flag around what it belongs to, the best first. @param {Rect} home @returns {Rect[]} */
-function places(home, width, height) {
+/** Places for a flag around what it belongs to and on the line of its edge, the best first.
+    @param {Rect} home @param {DOMPoint[]} line @returns {Rect[]} */
+function places(home, width, height, line) {
   const [x, y] = middleOf(home),
     above = home.y - height - APART,
     below = home.y + home.height + APART;
   const sides = [0, -REACH / 2, REACH / 2, -REACH, REACH];
-  const rows = [above, below, above - HIGH - APART, below + HIGH + APART];
+  const rows = [above, below, above - FARTHER, below + FARTHER];
+  const onLine = (line.length ? [0.5, 0.35, 0.65, 0.2, 0.8] : []).map((share) => line[Math.floor(share * line.length)]);
   return [
+    ...onLine.map((point) => [point.x - width / 2, point.y - height / 2]),
     ...rows.flatMap((row) => sides.map((side) => [x - width / 2 + side, row])),
     [home.x + home.width + APART, y - height / 2],
     [home.x - width - APART, y - height / 2],
@@ -89,7 +103,8 @@ export function drawFlags(svg, picture, answer, { element, labels }) {
     ...[...svg.querySelectorAll(".node ellipse:first-of-type, .call rect")].map((one) => [one.getBBox(), STATE]),
     ...[...svg.querySelectorAll(".edge text, .label text, text.name")].map((one) => [one.getBBox(), LABEL]),
   ];
-  const lanes = svg.matches(".lanes");
+  const lanes = svg.matches(".lanes"),
+    lines = lanes ? [] : linesOf(svg);
   answer.flags.forEach((flag, index) => {
     const goal = ellipse(flag.anchor)?.getBBox();
     if (!goal) return;
@@ -100,9 +115,16 @@ export function drawFlags(svg, picture, answer, { element, labels }) {
         : picture.edges.findIndex((each) => each.source === answer.state && each.target === flag.anchor);
     const home = (edge >= 0 && labelOf(edge)) || goal;
     const { group, width, height } = drawn(flag, index, layer);
+    const own = element(`edge-${edge}`),
+      others = lines.flatMap((line) => (line.edge === own ? [] : line.points)),
+      line = lines.find((each) => each.edge === own)?.points ?? [];
     const cost = (place, order) =>
-      order * 6 + hidden.reduce((sum, [rect, weight]) => sum + weight * common(place, rect), 0);
-    const costs = places(home, width, height).map((place, order) => /** @type {const} */ ([cost(place, order), place]));
+      order * 6 +
+      hidden.reduce((sum, [rect, weight]) => sum + weight * common(place, rect), 0) +
+      LINE * others.filter((point) => isInside(place, point)).length;
+    const costs = places(home, width, height, line).map(
+      (place, order) => /** @type {const} */ ([cost(place, order), place]),
+    );
     const [, best] = costs.reduce((one, other) => (other[0] < one[0] ? other : one));
     group.setAttribute("transform", `translate(${best.x.toFixed(1)} ${best.y.toFixed(1)})`);
     hidden.push([best, FLAG]);

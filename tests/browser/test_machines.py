@@ -124,6 +124,40 @@ def test_flags_that_arrive_behind_another_view_are_beside_their_edge(visit: Any)
         assert v.page.evaluate(off) < 80
 
 
+#: For every flag, the edge of the nearest line.
+NEAREST = """() => {
+  const svg = document.querySelector("#wb-picture .pic.main svg:not(.leaving)"), at = svg.getScreenCTM();
+  const edges = [...svg.querySelectorAll(".edge")].map((edge) => {
+    const line = edge.querySelector("path"), ctm = line.getScreenCTM();
+    return { edge, points: Array.from({ length: line.getTotalLength() / 3 }, (_, i) =>
+      line.getPointAtLength(3 * i).matrixTransform(ctm)) };
+  });
+  return [...svg.querySelectorAll(".flag")].map((flag) => {
+    const r = flag.getBoundingClientRect(), x = (r.left + r.right) / 2, y = (r.top + r.bottom) / 2;
+    const far = ({ points }) => Math.min(...points.map((point) => Math.hypot(point.x - x, point.y - y)));
+    const { edge } = edges.reduce((one, other) => (far(other) < far(one) ? other : one));
+    return edge.id;
+  });
+}"""
+
+
+def test_a_flag_is_at_the_line_of_its_edge(visit: Any) -> None:
+    with visit("?example=date", width=1280, height=720) as v:
+        v.wait_run()
+        v.wait_drawn()
+        most = 0
+        for index in range(v.page.evaluate("wb.state.steps.length")):
+            select(v, index)
+            v.page.wait_for_function(ARRIVED)
+            ahead = v.page.locator(f"{MAIN} .edge.ahead").evaluate_all(
+                "all => all.map((one) => one.id)"
+            )
+            if len(ahead) > 1:  # else a flag may be within an edge of folded states
+                assert sorted(set(v.page.evaluate(NEAREST))) == sorted(ahead), index
+            most = max(most, len(ahead))
+        assert most > 2
+
+
 @pytest.mark.parametrize("example", ["time", "person", "expression"])
 def test_the_flag_of_the_token_that_was_taken_is_lit(visit: Any, example: str) -> None:
     with visit(f"?example={example}&tab=together") as v:
