@@ -19,7 +19,8 @@ const LARGEST = 1.35,
   BROAD = 440,
   TALL = 430, // pixels a picture may be high, by how many there are; on phones
   SHALLOW = 130, // where the room is limited
-  EDGE = 26; // around a drawing
+  EDGE = 26, // around a drawing
+  STRIP = 24; // over a drawing, for its name and its button
 const HIGHEST = 0.72; // of the height of the window, for a picture that would be cut
 const PRESENTED = 0.5; // of the height of the window, on the whole screen
 const MOST = 0.45; // of the height of the window: a higher deck is not kept in view
@@ -138,14 +139,14 @@ export function createFilm(
     const limit = Math.max(SHALLOW, whole() / lines),
       room = Math.min(limit, usual),
       most = Math.min(limit, Math.max(usual, HIGHEST * innerHeight));
-    const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room, most) + (graphs.length > 1 ? 14 : 0));
+    const heights = graphs.map((graph, i) => height(pictures[i], graph.svg, room, most) + STRIP - 10);
     if (beside) heights[0] = heights[1] = Math.max(heights[0], heights[1]);
     if (single) heights.fill(Math.max(...heights));
     graphs.forEach((graph, i) => {
       pictures[i].style.height = `${heights[i]}px`;
       const fit = createFit();
       moved[i] = createGraph(pictures[i], (state) => about(graph, state), {
-        camera: { top: together > 1 ? 24 : 8 },
+        camera: { top: STRIP },
         seen: fit.seen,
       });
       fit.of(moved[i]);

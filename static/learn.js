@@ -224,19 +224,17 @@ export function mountLearn({ element, server }) {
       later = (i) => (covered(i) ? "later" : null);
     // words that are wider than a column break anywhere
     const breaks = (text) => (/\S{11}/.test(text) ? "long" : null);
-    const cell = (text, i) =>
-      covered(i + 1)
-        ? el(
-            "td",
-            { class: "later" },
-            el("span", { "aria-hidden": "true" }, "?"),
-            el("span", { class: "sr" }, "hidden until you check the question"),
-          )
+    const read = (sign, word) => [sign, el("span", { class: "sr" }, word)];
+    const cell = (text, i) => {
+      const [kind, ...content] = covered(i + 1)
+        ? ["later", el("span", { "aria-hidden": "true" }, "?"), ...read("", "hidden until you check the question")]
         : text === "✓"
-          ? el("td", { class: "good" }, "✓", el("span", { class: "sr" }, " yes"))
+          ? ["good", ...read(text, " yes")]
           : text === "✗"
-            ? el("td", { class: "no" }, "✗", el("span", { class: "sr" }, " no"))
-            : el("td", { class: text.length < 10 ? "short" : breaks(text) }, ...pieces(text));
+            ? ["no", ...read(text, " no")]
+            : [text.length < 10 ? "short" : breaks(text), ...pieces(text)];
+      return el("td", { class: kind, "data-head": table.heads[i + 1] }, ...content);
+    };
     const body = table.rows.map((row) =>
       el("tr", {}, el("th", { scope: "row", class: breaks(row[0]) }, row[0]), ...row.slice(1).map(cell)),
     );

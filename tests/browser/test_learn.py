@@ -271,3 +271,47 @@ def test_all_of_every_figure_and_table_can_be_seen(visit: Any, width: int, heigh
                 # after the button nothing is outside
                 assert not cut or v.page.evaluate(_CUT)[0] == 0, (lesson, step)
         assert figures, "no figure is larger than its box: this tests nothing"
+
+
+@pytest.mark.parametrize("lesson", ["composition&step=6", "holes&step=3", "improper&step=2"])
+def test_the_figure_of_a_wide_step_is_in_view_on_a_laptop(visit: Any, lesson: str) -> None:
+    """Also where the sentence about it is kept in view over its lower part."""
+    shown = """() => {
+      const top = document.querySelector("#wb-learn .screen").getBoundingClientRect().top;
+      const deck = document.querySelector("#wb-learn .deck").getBoundingClientRect().top;
+      return Math.min(innerHeight, deck) - top;
+    }"""
+    with visit(f"?learn={lesson}", width=1280, height=720) as v:
+        _shown(v)
+        assert v.page.evaluate("scrollY") == 0
+        assert v.page.evaluate(shown) > 100
+
+
+@pytest.mark.parametrize("lesson", ["finishing&step=4", "conditional&step=2", "holes&step=4"])
+def test_a_table_is_as_wide_as_a_phone(visit: Any, lesson: str) -> None:
+    with visit(f"?learn={lesson}", width=390, height=844) as v:
+        _shown(v)
+        table = v.page.locator(f"{LEARN} .worked")
+        assert table.evaluate("table => table.scrollWidth - table.clientWidth") <= 0
+        cell = table.locator("td").first
+        name = cell.get_attribute("data-head")
+        assert name
+        assert name in cell.evaluate("cell => getComputedStyle(cell, '::before').content")
+
+
+def test_the_button_that_fits_a_figure_hides_no_part_of_it(visit: Any) -> None:
+    """It is in the strip over the drawing, whichever part of the machine is shown."""
+    hidden = """() => [...document.querySelectorAll("#wb-learn .fit:not([hidden])")].flatMap((button) => {
+      const box = button.getBoundingClientRect();
+      return [...button.parentElement.querySelectorAll(".node, text")].filter((part) => {
+        const r = part.getBoundingClientRect();
+        return r.left < box.right && box.left < r.right && r.top < box.bottom && box.top < r.bottom;
+      });
+    }).length"""
+    for step in ("kbnf&step=2", "json_schema&step=1"):
+        with visit(f"?learn={step}", width=1280, height=720) as v:
+            _shown(v)
+            assert v.page.evaluate(hidden) == 0
+            v.page.click(f"{LEARN} .fit >> visible=true")
+            assert v.page.inner_text(f"{LEARN} .fit >> visible=true") == "Enlarge"
+            assert v.page.evaluate(hidden) == 0
