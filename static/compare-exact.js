@@ -224,7 +224,7 @@ function headline(answer) {
   const own = likeliest(answer, "own"),
     masked = likeliest(answer, "automaton");
   if (!own || !masked) return [];
-  const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)} %)`];
+  const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)}\u00a0%)`];
   const same = own.text === masked.text;
   return [
     el(
@@ -233,7 +233,7 @@ function headline(answer) {
       "Among the accepted texts, the model's own answer is ",
       ...shown(own),
       same ? ". The mask keeps it: " : ". The mask makes it ",
-      ...(same ? [`${(100 * masked.p).toFixed(0)} %`] : shown(masked)),
+      ...(same ? [`${(100 * masked.p).toFixed(0)}\u00a0%`] : shown(masked)),
       ".",
     ),
   ];

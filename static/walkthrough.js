@@ -3,7 +3,7 @@
 import { el } from "./dom.js";
 import { createFullScreen } from "./full-screen.js";
 import { emit, on, state } from "./state.js";
-import { glyphs } from "./tokens.js";
+import { glyphs, tokenNodes } from "./tokens.js";
 
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 };
 
@@ -28,7 +28,9 @@ export function createWalkthrough(find, card) {
     const { steps, selected } = state;
     text.replaceChildren(
       ...(steps.length ? [] : ["No run yet"]),
-      ...steps.map((step, index) => el(index === selected ? "mark" : "span", {}, glyphs(step.token))),
+      ...steps.map((step, index) =>
+        el(index === selected ? "mark" : "span", {}, step.token.end ? tokenNodes(step.token) : glyphs(step.token)),
+      ),
     );
     text.querySelector("mark")?.scrollIntoView({ block: "nearest", inline: "center" });
   }

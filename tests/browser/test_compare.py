@@ -425,7 +425,9 @@ def test_the_view_opens_with_a_recorded_comparison(visit_builtin: Any) -> None:
         for name, i in index.items()
     }
     assert best["own"][1] != best["automaton"][1], "the mask changes the answer"
-    said = [f"{text} ({share * 100:.0f} %)" for share, text in (best["own"], best["automaton"])]
+    said = [
+        f"{text} ({share * 100:.0f}\u00a0%)" for share, text in (best["own"], best["automaton"])
+    ]
     with visit_builtin("?compare", width=1280, height=720) as v:
         headline = v.page.locator(f"{COMPARE} .headline")
         assert headline.inner_text() == (

@@ -38,7 +38,7 @@ _SMOLLM2 = (
 #: What to expect of a model.
 _ABOUT = {
     BUILTIN: "6.4 million parameters, trained for the examples here: JSON, XML, C, dates, sums."
-    " Some hundred tokens a second on one core; it knows little else.",
+    " A few hundred tokens a second on one core; it knows little else.",
     "smollm2": f"{_SMOLLM2} The first time it is converted, which takes up to a minute.",
     "HuggingFaceTB/SmolLM2-135M-Instruct": f"{_SMOLLM2} The first time it is downloaded.",
 }
