@@ -47,7 +47,8 @@ function showExample(card, example) {
   say(card, "");
   card.panel.apply({ max_tokens: example.max_tokens, finish: notations[example.notation].finish, ...example.settings });
   card.recording.run(async (ask) => {
-    const lines = example.name ? await ask(card.server.recorded_run, { example: example.name }) : "";
+    // the other cards take the example meanwhile
+    const lines = await (example.name ? ask(card.server.recorded_run, { example: example.name }) : "");
     if (state.running || currentBranch(card)) return;
     if (typeof lines === "string" && lines) showRecorded(card, lines);
     else if (example.first && state.compiled?.ok && state.compiled.text === state.text) run(card);

@@ -254,7 +254,7 @@ export async function linkedWork() {
   if (!location.hash.startsWith("#g=")) return null;
   try {
     const held = work.checked(await unfolded(location.hash.slice(3)));
-    if (held) return { ...work.asExample(held, "Shared grammar"), from: "link" };
+    if (held) return { ...work.asExample(held, "Shared grammar"), from: "link", first: true };
   } catch {
     /* reported below */
   }

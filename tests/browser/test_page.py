@@ -392,6 +392,7 @@ def test_a_link_holds_the_grammar(visit: Any) -> None:
         v.page.wait_for_selector("#wb-grammar .verdict.good")
         assert v.page.input_value("#wb-grammar textarea.text") == "(λ|\\\\|<b>){2}"
         assert v.page.input_value("#wb-grammar textarea.prompt") == "say ${x}"
+        v.wait_run()  # a reader of the link sees a run at once
         v.page.goto("about:blank")
         v.page.goto(link[:-9])  # cut off on the way: the page opens as ever
         v.wait_run()
