@@ -19,7 +19,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
 /** @import { Server } from "./wire" */
 
 /** ``unread``: whether the whole text was replaced,
-    and the new one was not read yet; ``written``: what was last written
+    and the new one was not read yet; ``pasted``: whether it was replaced at once; ``written``: what was last written
     in each notation; ``section``: the one that was chosen, and ``forced`` whether the problems are shown in its place;
     ``folded``: whether the sections leave their room to the editor; ``known``: what the list of problems shows.
     @typedef {{
@@ -27,7 +27,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
       aloud: HTMLElement, layout: HTMLSelectElement, longest: HTMLInputElement, closes: HTMLInputElement,
       compiling: ReturnType<typeof createLatest>,
       outlining: ReturnType<typeof createLatest>,
-      looking: ReturnType<typeof createLatest>, unread: boolean,
+      looking: ReturnType<typeof createLatest>, unread: boolean, pasted: boolean,
       prompt: ReturnType<typeof createPrompt>,
       editor: ReturnType<typeof createEditor>,
       quiet: ReturnType<typeof createQuiet>,

@@ -25,6 +25,7 @@ export function setTyped(card, text, all, byHand) {
   if (state.own) card.tests.leave();
   else card.tests.comeBack();
   card.unread ||= all;
+  card.pasted = all && text.length > 1;
   state.pending = true;
   card.compiling.drop();
   card.verdict.replaceChildren();
@@ -47,6 +48,10 @@ export function compile(card) {
 /** @param {GrammarCard} card @param {any} asked @param {Compiled & { fault?: string, failure?: string }} answer */
 function showCompiled(card, asked, answer) {
   if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
+  if (card.pasted && answer.looks === "json_schema") {
+    card.pasted = false;
+    return emit("switch", answer.looks); // a schema is read as it is pasted, without a click
+  }
   state.pending = false;
   card.unread &&= !answer.ok;
   state.compiled = /** @type {typeof state.compiled} */ ({ ...asked, ...answer, unread: card.unread });

@@ -119,6 +119,7 @@ function createCard({ element, server }) {
     panel: find(".panel"),
     folder: find(".fold"),
     unread: false,
+    pasted: false,
     written: {},
     known: {},
     section: saved.get("section", "tests") ?? "tests",

@@ -211,6 +211,18 @@ def test_a_link_of_a_problem_works_while_a_rule_is_typed(visit: Any) -> None:
         v.page.wait_for_function("wb.state.notation === 'json_schema' && wb.state.compiled?.ok")
 
 
+def test_a_schema_that_replaces_the_text_is_read_as_one(visit: Any) -> None:
+    with visit("?example=date") as v:
+        v.wait_run()
+        v.type_grammar('{"type": "object", "properties": {"a": {"type": "integer"}}}')
+        v.page.wait_for_function("wb.state.notation === 'json_schema' && wb.state.compiled?.ok")
+        assert v.page.locator("#wb-grammar .problems .switch").count() == 0
+        # the notation that a reader chooses stays
+        v.page.evaluate("wb.emit('switch', 'kbnf')")
+        v.page.wait_for_selector("#wb-grammar .problems .switch")
+        assert v.page.evaluate("wb.state.notation") == "kbnf"
+
+
 def test_a_marked_row_is_one_row_in_a_low_window(visit: Any) -> None:
     with visit(width=1280, height=720) as v:
         v.page.evaluate("wb.emit('switch', 'kbnf')")
