@@ -84,6 +84,7 @@ function listenToPage(card) {
     card.editor.replace(wanted.text);
     card.compileSoon.now();
   });
+  card.verdict.addEventListener("click", () => state.compiled?.ok || card.panel.scrollIntoView({ block: "center" }));
   on("live rules", (names) => card.editor.live(names));
   on("read in", (spans) => card.editor.readIn(spans));
   let reason = /** @type {Why | null} */ (null); // whose places are marked while no node of the tree is

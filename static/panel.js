@@ -624,6 +624,8 @@ export function createRunPanel(find, server, changed) {
     numbers: (branch, rate) => numbers(panel, branch, rate),
     mustFinish: (whether) => {
       finishes.checked = whether;
+      const { usual } = FIELDS.max_tokens; // the limit that is chosen was that of another text
+      if (whether) panel.fields.set({ max_tokens: Math.max(settings(panel).max_tokens ?? 0, usual) });
       summarize(panel);
     },
     alarms: (branch) => alarmsOf(panel, branch),

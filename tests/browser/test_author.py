@@ -217,10 +217,21 @@ def test_a_schema_that_replaces_the_text_is_read_as_one(visit: Any) -> None:
         v.type_grammar('{"type": "object", "properties": {"a": {"type": "integer"}}}')
         v.page.wait_for_function("wb.state.notation === 'json_schema' && wb.state.compiled?.ok")
         assert v.page.locator("#wb-grammar .problems .switch").count() == 0
+        # it must end, for which the limit of the dates would leave too few tokens
+        assert v.page.is_checked("#wb-run .finishes")
+        assert v.page.input_value("#wb-run input.max") == "128"
         # the notation that a reader chooses stays
         v.page.evaluate("wb.emit('switch', 'kbnf')")
         v.page.wait_for_selector("#wb-grammar .problems .switch")
         assert v.page.evaluate("wb.state.notation") == "kbnf"
+
+
+def test_the_count_of_problems_leads_to_them_on_a_phone(visit: Any) -> None:
+    with visit(width=390, height=844) as v:
+        v.type_grammar("start ::= name;")
+        v.page.locator("#wb-grammar .verdict", has_text="problem").click()
+        listed = v.page.locator("#wb-grammar .problems").bounding_box()
+        assert 0 <= listed["y"] <= 844 - 100
 
 
 def test_a_marked_row_is_one_row_in_a_low_window(visit: Any) -> None:
