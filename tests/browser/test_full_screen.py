@@ -40,6 +40,17 @@ def test_the_arrow_keys_walk_through_the_run_on_the_whole_screen(visit: Any) -> 
         assert not v.page.evaluate(FILLS, CARD)
 
 
+def test_the_picture_fills_the_whole_screen_of_a_phone(visit: Any) -> None:
+    with visit("?example=date", width=390, height=844) as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.click("#wb-picture .zoom .large")
+        v.page.wait_for_selector(f"{CARD}.fullscreen .walkthrough")
+        stage, pic = (v.page.locator(f"{CARD} {part}") for part in (".stage", ".pic.main"))
+        assert pic.bounding_box()["height"] == stage.bounding_box()["height"]
+        assert v.page.locator(f"{CARD} .walkthrough .end").inner_text() == "end"
+
+
 def test_a_lesson_is_presented_a_step_a_screen(visit: Any) -> None:
     with visit("?learn=stacks&step=1", width=1280, height=720) as v:
         v.page.wait_for_selector("#wb-learn .film .pic svg .node")
