@@ -4,14 +4,17 @@
 import { el } from "./dom.js";
 import { hexOf, spelledText, tokenNodes } from "./tokens.js";
 
+/** @import { Branch } from "./branches.js" */
+
+/** @param {Element} box @param {boolean} good @param {string} words */
 const sign = (box, good, words) =>
   box.replaceChildren(
     el("span", { class: good ? "good" : "no", title: words, "aria-hidden": "true" }, good ? "✓" : "✗"),
-    el("span", { class: "sr" }, words),
+    el("span.sr", words),
   );
 
 /** A function that shows the two texts of a branch, or the text of the run alone where no other is recorded.
-    @param {(selector: string) => any} find */
+    @param {(selector: string) => HTMLElement} find @returns {(branch: Branch) => void} */
 export function createAlone(find) {
   const box = find(".alone"),
     text = box.querySelector(".text"),

@@ -2,7 +2,7 @@
 
 import { emit, state } from "./state.js";
 
-/** @import { Answer } from "./wire" */
+/** @import { Answer, Failure } from "./wire" */
 
 /** @template T @typedef {(sent: object, signal?: AbortSignal | null) => Promise<T>} Question */
 /** @typedef {<T>(question: Question<T>, sent: object) => Promise<Answer<T>>} Ask
@@ -10,6 +10,7 @@ import { emit, state } from "./state.js";
 
 /** Milliseconds before a question that the server was too busy to take is asked again. */
 const WAITS = [1000, 2000, 4000, 8000];
+/** @param {number} time milliseconds */
 export const sleep = (time) => new Promise((resolve) => setTimeout(resolve, time));
 
 /** Milliseconds before a question without an answer is asked again: its worker ended, and a proxy chooses another. */
@@ -31,13 +32,14 @@ async function answered(question, signal) {
   return question();
 }
 
-/** Ask the server; what it could not answer becomes a sentence instead of an exception. A busy server is asked again a
-    few times, and "busy" is emitted with the number of questions that wait there. The question ends with the signal.
+/** Ask the server; what it could not answer becomes a sentence instead of an exception: ``fault``, and ``why`` as for a
+    refusal. A busy server is asked again a few times, and "busy" is emitted with the number of questions that wait
+    there. The question ends with the signal.
     @template T @param {Question<T>} question @param {object} sent
     @param {AbortSignal | null} [signal] @returns {Promise<Answer<T>>} */
 export async function askServer(question, sent, signal = null) {
-  const request = () => question({ model: state.model, ...sent }, signal);
-  /** @type {any} */
+  const request = () => /** @type {Promise<Failure | undefined>} */ (question({ model: state.model, ...sent }, signal));
+  /** @type {Failure | undefined} */
   let answer;
   const slow = setTimeout(() => emit("slow answer"), 1500);
   try {
@@ -54,7 +56,9 @@ export async function askServer(question, sent, signal = null) {
   } finally {
     clearTimeout(slow);
   }
-  return answer ?? { fault: "a fault of the workbench itself; the server's log says more" };
+  answer ??= { fault: "a fault of the workbench itself; the server's log says more" };
+  const explained = answer.fault ? { ok: false, why: answer.fault, ...answer } : answer;
+  return /** @type {Answer<T>} */ (/** @type {unknown} */ (explained));
 }
 
 /** Thrown in a request that a newer one has replaced. */

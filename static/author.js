@@ -2,15 +2,13 @@
    changed, and the menu that converts a grammar to another notation. */
 
 import { createLatest } from "./ask.js";
-import { createMenu, el, scrollIntoColumn } from "./dom.js";
+import { createButton, createMenu, el, scrollIntoColumn } from "./dom.js";
 import { notations } from "./notations.js";
 import { emit, grammarKey, grammarOf, on, state, wholeOf } from "./state.js";
 import { addGridKeys } from "./tests.js";
 import { formatNumber, visibleText } from "./tokens.js";
 
-/** @typedef {{
-      rules: Rule[], live: Set<string>, box: HTMLElement, counted: (count: number) => void,
-    }} Outline */
+/** @typedef {{ rules: Rule[], live: Set<string>, box: HTMLElement, counted: (count: number) => void }} Outline */
 
 /** @typedef {{
       latest: ReturnType<typeof createLatest>, before: (GrammarText & { name: string }) | null,
@@ -22,12 +20,11 @@ import { formatNumber, visibleText } from "./tokens.js";
       latest: ReturnType<typeof createLatest>, seed: number, shown: string, box: HTMLElement,
       server: Server, put: (tests: ExpectedTest[]) => void,
     }} SampleList */
-/** @import { Answer, ChangeAnswer, Failure, Phase, Rule, Server } from "./wire" */
-/** @import { ExpectedTest } from "./events" */
+/** @import { Answer, ChangeAnswer, Phase, Problem, Rule, Server } from "./wire" */
+/** @import { ExpectedTest, OpenedExample } from "./events" */
 /** @import { GrammarText } from "./state.js" */
 /* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
 const SIGNS = { error: ["✗", "no"], warning: ["▲", "warn"], note: ["•", "quiet"] };
-
 const SHOWN = 60;
 
 const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
@@ -38,15 +35,10 @@ export function fixButton(problem) {
   if (fix === null || fix === undefined) return "";
   const word = at && at.start === at.end ? "insert" : "write",
     shown = visible(fix.trim());
-  return el(
-    "button",
-    {
-      type: "button",
-      class: "link fix",
-      title: fix ? `${word === "write" ? "Write" : "Insert"} ${shown}` : "Delete this piece",
-      onclick: () => emit("fix", problem),
-    },
+  return createButton(
     fix ? `${word} ${short(shown)}` : "delete it",
+    { class: "link fix", title: fix ? `${word === "write" ? "Write" : "Insert"} ${shown}` : "Delete this piece" },
+    () => emit("fix", problem),
   );
 }
 
@@ -56,21 +48,19 @@ const visible = (text) => text.replace(/\s*\n\s*/g, " ⏎ ") || "a space";
 function row(problem) {
   const [sign, colour] = SIGNS[problem.severity] ?? SIGNS.error;
   const what = el(
-    "span",
-    { class: "what" },
-    el(
-      "button",
-      { type: "button", class: "link said", title: "Go to the place", onclick: () => emit("place", problem) },
-      el("b", { class: `word ${colour}` }, problem.severity),
-      ` ${problem.message}`,
+    "span.what",
+    createButton(
+      [el("b", { class: `word ${colour}` }, problem.severity), ` ${problem.message}`],
+      { class: "link said", title: "Go to the place" },
+      () => emit("place", problem),
     ),
   );
-  if (problem.hint && (problem.fix ?? null) === null) what.append(el("span", { class: "hint" }, problem.hint));
+  if (problem.hint && (problem.fix ?? null) === null) what.append(el("span.hint", problem.hint));
   return el(
     "li",
     { class: `row ${problem.severity}` },
     el("span", { class: `sign ${colour}`, "aria-hidden": "true" }, sign),
-    el("span", { class: "at" }, problem.line ? `${problem.line}:${problem.column}` : "—"),
+    el("span.at", problem.line ? `${problem.line}:${problem.column}` : "—"),
     what,
     fixButton(problem),
   );
@@ -84,17 +74,10 @@ function add(rules) {
 }
 
 const said = (kind, ...what) =>
-  el(
-    "li",
-    { class: `row ${kind}` },
-    el("span", { class: "sign" }),
-    el("span", { class: "at" }, "—"),
-    el("span", { class: "what" }, ...what),
-  );
+  el("li", { class: `row ${kind}` }, el("span.sign"), el("span.at", "—"), el("span.what", ...what));
 
 /** A button of a row. @param {string} words @param {() => void} act @param {string | null} [title] */
-const rowButton = (words, act, title = null) =>
-  el("button", { type: "button", class: "link fix", title, onclick: act }, words);
+const rowButton = (words, act, title = null) => createButton(words, { class: "link fix", title }, act);
 
 /** The text looks like another notation. @param {string} notation */
 function looksRow(notation) {
@@ -110,7 +93,7 @@ function looksRow(notation) {
 
 /** The text has the schema of a tool's arguments inside. */
 function insideRow({ pointer, text }) {
-  const row = said("", "this describes a tool; the schema of its arguments is under ", el("code", {}, pointer));
+  const row = said("", "this describes a tool; the schema of its arguments is under ", el("code", pointer));
   row.append(rowButton("use that schema", () => emit("rewrite", { text }), "Replace the whole text by this schema"));
   return row;
 }
@@ -130,11 +113,17 @@ function fixRows(problems) {
   const words = missing.length > 1 ? `add the ${missing.length} missing rules` : "add the missing rule";
   if (missing.length) acts.push(rowButton(words, () => add(missing)));
   if (bounds.length > 1) acts.push(rowButton(`apply all ${bounds.length} fixes`, () => emit("fix all", bounds)));
-  return acts.length ? [el("li", { class: "row none all" }, ...acts)] : [];
+  return acts.length ? [el("li.row.none.all", ...acts)] : [];
 }
 
+/** ``looks``: the notation that the text looks like; ``inside``: the schema inside a tool; ``searched``: what was
+    looked for, ``looking`` while it is; ``held``: how many problems of the rule at the caret are held back.
+    @typedef {{ problems: Problem[], looks?: string, inside?: { pointer: string, text: string } | null,
+      failure?: string, searched?: string, looking?: boolean, empty?: boolean, held: number,
+      speak: () => void }} KnownProblems */
+
 /** The list in ``box``; ``counted`` gets how many there are, and how bad the worst is.
-    @returns {{ show(known: Record<string, any>): void }} */
+    @returns {{ show(known: KnownProblems): void }} */
 export const createProblemList = (box, counted) => ({
   show({ problems, looks, inside, failure, searched, looking, empty, held, speak }) {
     const rows = problems.slice(0, SHOWN).map(row);
@@ -146,15 +135,12 @@ export const createProblemList = (box, counted) => ({
     if (!rows.length && !empty)
       rows.push(
         el(
-          "li",
-          { class: "row none" },
-          looking
-            ? el("span", { class: "quiet" }, "looking for fixes…")
-            : el("span", {}, el("span", { class: "good" }, "✓"), " nothing to fix"),
+          "li.row.none",
+          looking ? el("span.quiet", "looking for fixes…") : el("span", el("span.good", "✓"), " nothing to fix"),
         ),
       );
     rows.push(...fixRows(problems));
-    if (searched && !looking) rows.push(el("li", { class: "row none quiet" }, searched));
+    if (searched && !looking) rows.push(el("li.row.none.quiet", searched));
     box.replaceChildren(...rows);
     addGridKeys(box);
     const of = (severity) => problems.filter((problem) => problem.severity === severity).length;
@@ -193,8 +179,8 @@ export const createPhaseBar = (box) => (phases) => {
   // a fast grammar on a coarse clock can need 0 ms in all
   const all = phases.reduce((sum, phase) => sum + phase.ms, 0) || 1;
   const bar = el(
-    "span",
-    { class: "phasebar", "aria-hidden": "true" },
+    "span.phasebar",
+    { "aria-hidden": "true" },
     ...phases.map((phase, index) => {
       const part = el("i", { class: `p${index % 6}` });
       part.style.flexGrow = String(Math.max(phase.ms / all, 0.02));
@@ -203,14 +189,14 @@ export const createPhaseBar = (box) => (phases) => {
   );
   const names = phases.map((phase, index) =>
     el(
-      "span",
-      { class: "phase", title: PHASE_TITLES[phase.name] ?? phase.name },
+      "span.phase",
+      { title: PHASE_TITLES[phase.name] ?? phase.name },
       el("i", { class: `p${index % 6}`, "aria-hidden": "true" }),
       `${phase.name} `,
-      el("b", {}, ms(phase.ms)),
+      el("b", ms(phase.ms)),
     ),
   );
-  box.replaceChildren(bar, ...names, el("span", { class: "unit" }, "ms"));
+  box.replaceChildren(bar, ...names, el("span.unit", "ms"));
 };
 
 /* Outline: every rule with the rules it calls, the rules that call it, and its properties. */
@@ -228,7 +214,7 @@ const LOUD = new Set(["unused", "never ends"]);
 
 /* The Convert menu: the present grammar, written in another notation and put into the tab of that notation. */
 /** ``turned`` gets the grammar in its new notation.
-    @param {HTMLElement} menu @param {Server} server @param {(grammar: any) => void} turned */
+    @param {HTMLElement} menu @param {Server} server @param {(grammar: OpenedExample) => void} turned */
 export function createConvertMenu(menu, server, turned) {
   const list = menu.querySelector("ul"),
     told = menu.querySelector(".told"),
@@ -247,7 +233,10 @@ export function createConvertMenu(menu, server, turned) {
         Object.entries(targets)
           .filter(([to]) => to !== "subsets" || state.notation === "machine")
           .map(([to, title]) =>
-            el("li", {}, el("button", { type: "button", onclick: () => convert(to, notation) }, `to ${title}`)),
+            el(
+              "li",
+              createButton(`to ${title}`, {}, () => convert(to, notation)),
+            ),
           ),
       ),
     );
@@ -261,7 +250,7 @@ export function createConvertMenu(menu, server, turned) {
   const convert = (to, notation) =>
     latest.run(async (ask) => {
       const answer = await ask(server.convert_grammar, { ...grammarOf(state), to });
-      told.textContent = answer.fault || answer.why || "";
+      told.textContent = answer.why || "";
       if (!answer.ok) return;
       close();
       const { prompt, system, tests } = state;
@@ -269,62 +258,43 @@ export function createConvertMenu(menu, server, turned) {
     });
 }
 
+/** A text of the language, or outside it. @param {string} text */
+const sampleText = (text) => el("span.text", text ? visibleText(text) : el("span.quiet", "the empty text"));
+
 /** @param {SampleList} samples */
 function sampleRow(samples, text, expect, what = "") {
   const has = state.tests.some((test) => test.text === text);
-  const add = el(
-    "button",
-    {
-      type: "button",
-      class: "link add",
-      disabled: has,
-      title: `Add as a test that is expected to be ${expect}ed`,
-      onclick: () => {
-        samples.put([{ text, expect }]);
-        add.disabled = true;
-        add.textContent = "added";
-      },
-    },
+  const add = createButton(
     has ? "added" : `+ ${expect}`,
+    { class: "link add", disabled: has, title: `Add as a test that is expected to be ${expect}ed` },
+    () => {
+      samples.put([{ text, expect }]);
+      add.disabled = true;
+      add.textContent = "added";
+    },
   );
-  const say = el("span", { class: "text" });
-  if (text) say.append(visibleText(text));
-  else say.append(el("span", { class: "quiet" }, "the empty text"));
-  return el("li", {}, add, say, what ? el("span", { class: "quiet what" }, what) : null);
+  return el("li", add, sampleText(text), what ? el("span.quiet.what", what) : null);
 }
 
 /** @param {SampleList} samples */
 function showSamples(samples, answer) {
-  if (answer.fault || !answer.ok) {
-    samples.box.replaceChildren(el("p", { class: "quiet" }, answer.fault || answer.why));
+  if (!answer.ok) {
+    samples.box.replaceChildren(el("p.quiet", answer.why));
     return;
   }
-  const more = el(
-    "button",
-    {
-      type: "button",
-      class: "more",
-      onclick: () => {
-        samples.seed += 1;
-        samples.shown = "";
-        askSamples(samples);
-      },
-    },
-    "More",
-  );
+  const more = createButton("More", { class: "more" }, () => {
+    samples.seed += 1;
+    samples.shown = "";
+    askSamples(samples);
+  });
   const list = (name, rows) => {
-    const ul = el("ul", { class: "samples", "aria-label": name }, ...rows);
+    const ul = el("ul.samples", { "aria-label": name }, ...rows);
     addGridKeys(ul);
     return ul;
   };
-  const none = el("p", { class: "quiet" }, "No text was found.");
+  const none = el("p.quiet", "No text was found.");
   samples.box.replaceChildren(
-    el(
-      "div",
-      { class: "head" },
-      el("span", { class: "quiet", title: `How they are drawn: ${answer.how}` }, "Accepted, drawn at random"),
-      more,
-    ),
+    el("div.head", el("span.quiet", { title: `How they are drawn: ${answer.how}` }, "Accepted, drawn at random"), more),
     answer.texts.length
       ? list(
           "Samples",
@@ -333,14 +303,14 @@ function showSamples(samples, answer) {
       : none,
     ...(answer.misses.length
       ? [
-          el("div", { class: "head" }, el("span", { class: "quiet" }, "Almost: one edit away, and rejected")),
+          el("div.head", el("span.quiet", "Almost: one edit away, and rejected")),
           list(
             "Near misses",
             answer.misses.map(({ text, what }) => sampleRow(samples, text, "reject", what)),
           ),
         ]
       : []),
-    el("p", { class: "how quiet" }, `Drawn: ${answer.how}.`),
+    el("p.how.quiet", `Drawn: ${answer.how}.`),
   );
 }
 
@@ -351,7 +321,7 @@ function askSamples(samples) {
     samples.latest.drop();
     return;
   }
-  if (!samples.box.childNodes.length) samples.box.replaceChildren(el("p", { class: "quiet" }, "drawing…"));
+  if (!samples.box.childNodes.length) samples.box.replaceChildren(el("p.quiet", "drawing…"));
   samples.latest.run(async (ask) => {
     const answer = await ask(samples.server.sample_texts, { ...grammarOf(state), seed: samples.seed });
     samples.shown = key;
@@ -365,10 +335,9 @@ function askSamples(samples) {
 /** The samples in ``box``; ``put`` adds tests.
     @param {HTMLElement} box @param {Server} server @param {(tests: object[]) => void} put */
 export function createSampleList(box, server, put) {
-  const latest = createLatest();
   /** @type {SampleList} */
   const samples = {
-    latest,
+    latest: createLatest(),
     seed: 0,
     shown: "", // the grammar whose samples are shown
     box,
@@ -401,25 +370,15 @@ function from(changes, held, name) {
 
 /** @param {ChangeList} changes */
 const mark = (changes) =>
-  el(
-    "button",
-    {
-      type: "button",
-      class: "more",
-      title: "From now on, compare changes with the present grammar",
-      onclick: () => from(changes, now(), "when you pressed “Compare with this version”"),
-    },
+  createButton(
     "Compare with this version",
+    { class: "more", title: "From now on, compare changes with the present grammar" },
+    () => from(changes, now(), "when you pressed “Compare with this version”"),
   );
 
 /** @param {ChangeList} changes */
 const head = (changes, ...said) =>
-  el(
-    "div",
-    { class: "head" },
-    el("span", { class: "quiet" }, ...said),
-    untouched(changes) || !state.compiled?.ok ? null : mark(changes),
-  );
+  el("div.head", el("span.quiet", ...said), untouched(changes) || !state.compiled?.ok ? null : mark(changes));
 
 /** @param {ChangeList} changes @param {Answer<ChangeAnswer> | { why: string } | null} [answer] */
 function tell(changes, answer) {
@@ -436,30 +395,24 @@ function tell(changes, answer) {
   else if (!answer) changes.box.replaceChildren(head(changes, "comparing…"));
   else if ("exact" in answer) showChanges(changes, answer);
   else {
-    const { fault, why } = /** @type {{ fault?: string, why?: string }} */ (answer);
-    changes.box.replaceChildren(head(changes, fault || why));
+    const { why } = /** @type {{ why?: string }} */ (answer);
+    changes.box.replaceChildren(head(changes, why));
   }
 }
 
 /** @param {ChangeList} changes */
 function changeRow(changes, { text }, sign, colour, what, expect) {
-  const say = el("span", { class: "text" });
-  if (text) say.append(visibleText(text));
-  else say.append(el("span", { class: "quiet" }, "the empty text"));
-  const add = el(
-    "button",
-    {
-      type: "button",
-      class: "link add",
-      onclick: () => {
-        changes.put([{ text, expect }]);
-        add.disabled = true;
-        add.textContent = "added";
-      },
-    },
-    `+ ${expect}`,
+  const add = createButton(`+ ${expect}`, { class: "link add" }, () => {
+    changes.put([{ text, expect }]);
+    add.disabled = true;
+    add.textContent = "added";
+  });
+  return el(
+    "li",
+    el("span", el("b", { class: colour, "aria-hidden": "true" }, sign), ` ${what}`),
+    sampleText(text),
+    add,
   );
-  return el("li", {}, el("span", {}, el("b", { class: colour, "aria-hidden": "true" }, sign), ` ${what}`), say, add);
 }
 
 /** @param {ChangeList} changes */
@@ -467,17 +420,16 @@ function showChanges(changes, { same, exact, gained, lost, how }) {
   changes.counted(gained ? 1 : 0, lost ? 1 : 0);
   const none = (what) =>
     el(
-      "li",
-      { class: "quiet" },
-      el("span", {}, el("span", { "aria-hidden": "true" }, "="), ` ${what}`),
-      el("span", {}, exact ? "nothing" : "nothing was found"),
-      el("span", {}),
+      "li.quiet",
+      el("span", el("span", { "aria-hidden": "true" }, "="), ` ${what}`),
+      el("span", exact ? "nothing" : "nothing was found"),
+      el("span"),
     );
   const rows = [
     gained ? changeRow(changes, gained, "+", "good", "gained", "accept") : none("gained"),
     lost ? changeRow(changes, lost, "−", "no", "lost", "reject") : none("lost"),
   ];
-  const list = el("ul", { class: "changes", "aria-label": "What changed" }, ...rows);
+  const list = el("ul.changes", { "aria-label": "What changed" }, ...rows);
   changes.box.replaceChildren(
     head(
       changes,
@@ -485,7 +437,7 @@ function showChanges(changes, { same, exact, gained, lost, how }) {
       `, against the grammar ${changes.before?.name}`,
     ),
     list,
-    el("p", { class: "how quiet" }, `${how[0].toUpperCase() + how.slice(1)}.`),
+    el("p.how.quiet", `${how[0].toUpperCase() + how.slice(1)}.`),
   );
 }
 
@@ -502,7 +454,7 @@ function askChanges(changes) {
   changes.answered = "";
   tell(changes);
   changes.latest.run(async (ask) => {
-    const answer = await ask(changes.server.what_changed, { ...now(), before: grammarOf(changes.before) });
+    const answer = await ask(changes.server.what_changed, { ...now(), before: grammarOf(changes.before ?? {}) });
     changes.answered = both;
     tell(changes, answer);
   });
@@ -513,17 +465,8 @@ function askChanges(changes) {
     @param {HTMLElement} box @param {Server} server @param {(tests: object[]) => void} put
     @param {(gained: number, lost: number) => void} counted */
 export function createChangeList(box, server, put, counted) {
-  const latest = createLatest();
   /** @type {ChangeList} */
-  const changes = {
-    latest,
-    before: null,
-    answered: "",
-    box,
-    server,
-    put,
-    counted,
-  };
+  const changes = { latest: createLatest(), before: null, answered: "", box, server, put, counted };
   return { ask: () => askChanges(changes), from: (held, name) => from(changes, held, name) };
 }
 
@@ -537,32 +480,18 @@ const goTo = (outline, name) => {
 function names(outline, title, list) {
   if (!list.length) return null;
   const links = list.map((name) =>
-    el(
-      "button",
-      { type: "button", class: "link name", title: `Go to ${name}`, onclick: () => goTo(outline, name) },
-      name,
-    ),
+    createButton(name, { class: "link name", title: `Go to ${name}` }, () => goTo(outline, name)),
   );
-  return el(
-    "span",
-    { class: "names" },
-    `${title} `,
-    ...links.flatMap((link, index) => (index ? [", ", link] : [link])),
-  );
+  return el("span.names", `${title} `, ...links.flatMap((link, index) => (index ? [", ", link] : [link])));
 }
 
 /** A button that goes to one place after the other. */
 function uses(places) {
   let next = 0;
-  return el(
-    "button",
-    {
-      type: "button",
-      class: "link count",
-      title: "Go to where it is used, one after the other",
-      onclick: () => emit("place", places[next++ % places.length]),
-    },
+  return createButton(
     places.length === 1 ? "used once" : `used ${places.length} times`,
+    { class: "link count", title: "Go to where it is used, one after the other" },
+    () => emit("place", places[next++ % places.length]),
   );
 }
 
@@ -571,22 +500,11 @@ const ruleRow = (outline, rule) =>
   el(
     "li",
     { class: outline.live.has(rule.name) ? "now" : "", "data-rule": rule.name },
+    createButton(rule.name, { class: "link def", title: "Go to its definition" }, () => emit("place", rule.places[0])),
     el(
-      "button",
-      {
-        type: "button",
-        class: "link def",
-        title: "Go to its definition",
-        onclick: () => emit("place", rule.places[0]),
-      },
-      rule.name,
-    ),
-    el(
-      "span",
-      { class: "about" },
+      "span.about",
       el(
-        "span",
-        { class: "flags" },
+        "span.flags",
         ...rule.flags.map((flag) =>
           el("span", { class: `flag${LOUD.has(flag) ? " loud" : ""}`, title: FLAG_TITLES[flag] }, flag),
         ),
@@ -600,7 +518,7 @@ const ruleRow = (outline, rule) =>
 /** @param {Outline} outline */
 function showRules(outline, answer) {
   outline.rules = answer.rules ?? [];
-  const more = answer.left_out ? [el("li", { class: "quiet" }, `and ${formatNumber(answer.left_out)} more rules`)] : [];
+  const more = answer.left_out ? [el("li.quiet", `and ${formatNumber(answer.left_out)} more rules`)] : [];
   outline.box.replaceChildren(...outline.rules.map((rule) => ruleRow(outline, rule)), ...more);
   addGridKeys(outline.box);
   outline.counted(outline.rules.length);
@@ -609,12 +527,7 @@ function showRules(outline, answer) {
 /** The list in ``box``; ``counted`` gets the number of rules. */
 export function createOutline(box, counted) {
   /** @type {Outline} */
-  const outline = {
-    rules: [],
-    live: new Set(),
-    box,
-    counted,
-  };
+  const outline = { rules: [], live: new Set(), box, counted };
   on("live rules", (now) => {
     outline.live = new Set(now);
     for (const li of box.children) li.classList.toggle("now", outline.live.has(li.dataset.rule));

@@ -8,7 +8,10 @@ import { formatNumber, formatPercent, glyphs, hexOf, several } from "./tokens.js
 import { reasonLine, whyNodes } from "./why.js";
 import { createWhyLight } from "./why-light.js";
 
-const code = (token) => el("code", {}, glyphs(token));
+/** @import { Ask } from "./ask.js" */
+/** @import { Answer, Step, Token, Why } from "./wire" */
+
+const code = (token) => el("code", glyphs(token));
 
 /** Whether the grammar leaves no other text than this token: every allowed token is a beginning of it. */
 function required({ allowed, may, token }) {
@@ -49,12 +52,13 @@ const forbidden = (step) => (step.read === "refused" ? step.token : step.cut ? s
 
 /** Milliseconds on a token before its reason is requested: a reader who steps on does not need it. */
 const RESTING = 120;
-
 const NARROWER = "The grammar allows the forbidden token; the method of this run does not.";
 
+/** @typedef {Answer<Why> & { allowed?: boolean }} Reason */
+
 /** ``why(ask, index, candidate)`` requests the reason why a candidate is forbidden; null in a replay.
-    @param {(selector: string) => any} find
-    @param {((ask: import("./ask.js").Ask, index: number, candidate: any) => Promise<any>) | null} why */
+    @param {(selector: string) => HTMLElement} find
+    @param {((ask: Ask, index: number, candidate: Token) => Promise<Reason | null>) | null} why */
 export function createCallout(find, why) {
   const box = find(".callout"),
     bubble = box.querySelector(".bubble"),
@@ -66,8 +70,8 @@ export function createCallout(find, why) {
   const latest = createLatest({ subject: () => state.steps[state.selected] }),
     light = createWhyLight();
   const selected = () => strip.querySelector(".tok[aria-selected='true']");
-  let shown = /** @type {any} */ (null),
-    reason = /** @type {any} */ (null);
+  let shown = /** @type {Step | null} */ (null),
+    reason = /** @type {Reason | null} */ (null);
 
   /** Put the callout under the line of its token, and make room for it there. */
   function place() {
@@ -88,9 +92,9 @@ export function createCallout(find, why) {
     whole.hidden = !open;
     more.setAttribute("aria-expanded", String(open));
     more.textContent = open ? "Hide" : "See why";
-    if (open) {
+    if (open && reason) {
       whole.replaceChildren(whyNodes(reason));
-      if (reason.ok && state.ran === grammarKey(state)) light.show(reason);
+      if (reason.ok && state.ran === grammarKey(state)) light.show(/** @type {Why} */ (reason));
     }
     place();
     if (open) bubble.scrollIntoView({ block: "nearest" });
@@ -104,8 +108,8 @@ export function createCallout(find, why) {
   }
   const request = debounce(RESTING, () => {
     const step = shown,
-      index = state.steps.indexOf(step), // −1 if another example was opened meanwhile
-      token = index < 0 ? null : forbidden(step);
+      index = step ? state.steps.indexOf(step) : -1, // −1 if another example was opened meanwhile
+      token = step && index >= 0 ? forbidden(step) : null;
     if (!token) return;
     latest.run(async (ask) => {
       const record = await why?.(ask, index, token);

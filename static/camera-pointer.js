@@ -9,7 +9,7 @@ import { el, targetOf } from "./dom.js";
 const FAR = 1.6;
 const NEAR = 2.6; // times the whole picture, and pixels a point: beyond them another level says more
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {number} factor @param {number} [x] @param {number} [y] */
 export function zoom(camera, factor, x, y) {
   if (!camera.view.length) return;
   if (x !== undefined && performance.now() - camera.turned < 300) {
@@ -40,7 +40,7 @@ export function zoom(camera, factor, x, y) {
     camera.turned = performance.now();
 }
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {number} dx @param {number} dy */
 export function pan(camera, dx, dy) {
   if (!camera.view.length || !camera.box.clientWidth) return;
   stopGlide(camera);
@@ -51,7 +51,7 @@ export function pan(camera, dx, dy) {
   showView(camera);
 }
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {WheelEvent} event */
 function turnWheel(camera, event) {
   if (!camera.svg) return;
   if (event.ctrlKey || event.metaKey) {
@@ -76,12 +76,12 @@ function turnWheel(camera, event) {
 function showHint(camera) {
   camera.hinted = true;
   const key = /Mac/.test(navigator.platform) ? "⌘" : "Ctrl";
-  const hint = el("p", { class: "wheelhint" }, `${key} + wheel zooms; drag to move`);
+  const hint = el("p.wheelhint", `${key} + wheel zooms; drag to move`);
   camera.box.append(hint);
   setTimeout(() => hint.remove(), 2200);
 }
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {PointerEvent} event */
 function pressPointer(camera, event) {
   if (!camera.svg || targetOf(event).closest("button, input, .stack")) return;
   camera.fingers.set(event.pointerId, [event.clientX, event.clientY]);
@@ -91,7 +91,7 @@ function pressPointer(camera, event) {
   camera.held = camera.fingers.size === 1 ? camera.grab(targetOf(event)) : null;
 }
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {PointerEvent} event */
 function movePointer(camera, event) {
   const before = camera.fingers.get(event.pointerId);
   if (!before) return;
@@ -106,13 +106,13 @@ function movePointer(camera, event) {
   else if (camera.fingers.size === 1) pan(camera, before[0] - now[0], before[1] - now[1]);
   else {
     const other = [...camera.fingers].find(([id]) => id !== event.pointerId)?.[1] ?? now;
-    const apart = (p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
+    const apart = (/** @type {number[]} */ p) => Math.max(10, Math.hypot(p[0] - other[0], p[1] - other[1]));
     zoom(camera, apart(before) / apart(now), (now[0] + other[0]) / 2, (now[1] + other[1]) / 2);
   }
   camera.fingers.set(event.pointerId, now);
 }
 
-/** @param {Camera} camera */
+/** @param {Camera} camera @param {PointerEvent} event */
 function liftPointer(camera, event) {
   if (!camera.fingers.delete(event.pointerId)) return;
   camera.box.classList.remove("drag");
@@ -145,7 +145,7 @@ export function listen(camera) {
   }).observe(camera.box);
 }
 
-/** Bring a place of the picture to the middle. @param {Camera} camera */
+/** Bring a place of the picture to the middle. @param {Camera} camera @param {number} x @param {number} y */
 export function goTo(camera, x, y) {
   if (camera.view.length)
     pan(

@@ -55,7 +55,8 @@ export const unclip = (camera) => {
   if (camera.svg) camera.svg.style.clipPath = "";
 };
 
-/** Go to another view, in a quarter of a second where that is wanted. @param {Camera} camera */
+/** Go to another view, in a quarter of a second where that is wanted.
+    @param {Camera} camera @param {number[]} next @param {boolean} smooth */
 export function goToView(camera, next, smooth) {
   stopGlide(camera);
   unclip(camera);
@@ -67,7 +68,7 @@ export function goToView(camera, next, smooth) {
   const from = [...camera.view],
     start = performance.now();
   camera.goal = next;
-  const step = (now) => {
+  const step = (/** @type {number} */ now) => {
     const t = Math.min(1, (now - start) / 260),
       eased = 1 - (1 - t) ** 3;
     camera.view = from.map((v, i) => v + (next[i] - v) * eased);

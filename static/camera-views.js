@@ -124,7 +124,8 @@ function clamp({ box, home, top, view }) {
       : home[0] - (view[2] - home[2]) / 2;
 }
 
-/** Where an element is, in the picture's own points; its marks alone, not its labels. @param {Camera} camera */
+/** Where an element is, in the picture's own points; its marks alone, not its labels.
+    @param {Camera} camera @param {Element} element */
 function centreOf(camera, element) {
   const mark = element.querySelector("ellipse, polygon, path, rect") || element;
   const found = mark.getBoundingClientRect(),
@@ -136,7 +137,7 @@ function centreOf(camera, element) {
   return [at.x, at.y];
 }
 
-/** The same with the margin that this leaves. @param {Camera} camera */
+/** The same with the margin that this leaves. @param {Camera} camera @param {Element} element */
 function viewTowards(camera, element, share = 0.5) {
   const found = centreOf(camera, element);
   if (!found) return [...camera.view];
@@ -149,7 +150,7 @@ function viewTowards(camera, element, share = 0.5) {
 }
 
 /** The view with an element at a share of its width and in the middle of its height, without a margin where there
-      is picture to show. @param {Camera} camera */
+    is picture to show. @param {Camera} camera @param {Element} element */
 function clamped(camera, element, share = 0.5) {
   const before = camera.view;
   camera.view = viewTowards(camera, element, share);
@@ -166,14 +167,15 @@ export function keepView(camera) {
   else showAll(camera);
 }
 
-/** Whether an element is wholly in view. @param {Camera} camera */
+/** Whether an element is wholly in view. @param {Camera} camera @param {Element} element */
 function isInside(camera, element) {
   const mark = (element.querySelector("ellipse, rect, polygon, path") || element).getBoundingClientRect(),
     frame = camera.box.getBoundingClientRect();
   return mark.left >= frame.left && mark.right <= frame.right && mark.top >= frame.top && mark.bottom <= frame.bottom;
 }
 
-/** Bring an element into view if it is outside; what was fitted stays fitted. @param {Camera} camera */
+/** Bring an element into view if it is outside; what was fitted stays fitted.
+    @param {Camera} camera @param {Element | null} element */
 export function reveal(camera, element, { share = 0.5, smooth = true, margin = 12 } = {}) {
   if (!element || !camera.view.length || !camera.svg) return;
   const found = element.getBoundingClientRect(),
@@ -192,7 +194,8 @@ export function reveal(camera, element, { share = 0.5, smooth = true, margin = 1
   goToView(camera, clamped(camera, element, share), smooth);
 }
 
-/** Bring an element to the middle, unless all of the picture is seen anyway. @param {Camera} camera */
+/** Bring an element to the middle, unless all of the picture is seen anyway.
+    @param {Camera} camera @param {Element | null} element */
 export function follow(camera, element, smooth = true) {
   if (!element || !camera.view.length || !camera.svg) return;
   const all = camera.view[2] >= camera.home[2] && camera.view[3] >= camera.home[3];

@@ -2,7 +2,7 @@
    each is wrong on the current grammar, why, and a program that shows it. */
 
 import { createLatest } from "./ask.js";
-import { el } from "./dom.js";
+import { copyText, createButton, el } from "./dom.js";
 import { glyphs, several } from "./tokens.js";
 
 /** @import { AuditedEngines, AuditFinding, EngineAudit } from "./wire" */
@@ -12,7 +12,7 @@ const SAYS =
   "valid texts and texts that differ in one place. Differences of interpretation, such as white space, are listed " +
   "separately.";
 
-const quoted = (text) => el("code", {}, glyphs({ text }) || "(empty)");
+const quoted = (text) => el("code", glyphs({ text }) || "(empty)");
 /** A long text with its end alone. */
 const ending = (text) => quoted(text.length > 60 ? `…${text.slice(-60)}` : text);
 
@@ -23,18 +23,12 @@ function findingOf(finding) {
   const token = finding.token === null ? "the end of the text" : quoted(finding.token);
   const made = finding.reproduction;
   return el(
-    "div",
-    { class: "finding" },
-    el(
-      "p",
-      {},
-      el("b", {}, ours ? "This library and the judge disagree" : over ? "Over-constraining" : "Under-constraining"),
-    ),
+    "div.finding",
+    el("p", el("b", ours ? "This library and the judge disagree" : over ? "Over-constraining" : "Under-constraining")),
     ours
-      ? el("p", {}, "on ", quoted(finding.text), ": ", finding.evidence)
+      ? el("p", "on ", quoted(finding.text), ": ", finding.evidence)
       : el(
           "p",
-          {},
           "After ",
           ending(finding.so_far),
           over ? " it forbids " : " it allows ",
@@ -43,36 +37,22 @@ function findingOf(finding) {
           `${finding.why}.`,
         ),
     el(
-      "p",
-      { class: "quiet" },
-      finding.place ? el("code", {}, finding.place) : "",
+      "p.quiet",
+      finding.place ? el("code", finding.place) : "",
       finding.place ? ". " : "",
       ours ? "" : finding.evidence,
     ),
     made
       ? el(
           "details",
-          {},
           el(
             "summary",
-            {},
             made.confirmed
               ? "Program that shows it, run and confirmed"
               : "Program that did not show the difference here",
           ),
           el("pre", { tabindex: "0", role: "region", "aria-label": "Program" }, made.program),
-          el(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              onclick: (event) => {
-                navigator.clipboard?.writeText(made.program);
-                event.target.textContent = "Copied";
-              },
-            },
-            "Copy",
-          ),
+          createButton("Copy", { class: "link" }, (event) => copyText(made.program, event.currentTarget)),
         )
       : "",
   );
@@ -85,22 +65,21 @@ function engineOf(audit) {
   const claims = audit.findings.filter((one) => !one.kind.startsWith("workbench"));
   const ended =
     audit.status !== "audited"
-      ? el("p", {}, `${audit.status}: `, audit.reason || "it has no notation for this kind of grammar")
+      ? el("p", `${audit.status}: `, audit.reason || "it has no notation for this kind of grammar")
       : claims.length
         ? ""
-        : el("p", {}, "No wrong mask was found along these texts.");
+        : el("p", "No wrong mask was found along these texts.");
   return el(
-    "section",
-    { class: "engine", "aria-label": audit.engine },
+    "section.engine",
+    { "aria-label": audit.engine },
     el(
       "h3",
-      {},
       `${audit.engine} ${audit.version}`,
-      el("span", {}, audit.status === "audited" ? `${done}${audit.cut ? " · incomplete: time limit" : ""}` : ""),
+      el("span", audit.status === "audited" ? `${done}${audit.cut ? " · incomplete: time limit" : ""}` : ""),
     ),
     ended,
     ...audit.findings.map(findingOf),
-    ...audit.policies.map((policy) => el("p", { class: "quiet" }, `${policy.name}, for example `, quoted(policy.text))),
+    ...audit.policies.map((policy) => el("p.quiet", `${policy.name}, for example `, quoted(policy.text))),
   );
 }
 
@@ -115,7 +94,7 @@ function installation({ installed, missing, install }) {
     { class: installed.length ? "about quiet" : "about" },
     says,
     "Install them where the page is served from: ",
-    el("code", {}, install),
+    el("code", install),
     ".",
   );
 }
@@ -125,18 +104,10 @@ export function createAuditCard(card, audits) {
   let of = "",
     engines = /** @type {AuditedEngines | null} */ (null); // null until the list has arrived
 
-  const button = (label) =>
-    el("button", { type: "button", class: "start", disabled: !engines?.installed.length, onclick: run }, label);
+  const button = (label) => createButton(label, { class: "start", disabled: !engines?.installed.length }, run);
   const show = (note, way, ...parts) =>
     card.replaceChildren(
-      el(
-        "div",
-        { class: "bar" },
-        el("h2", {}, "Other engines"),
-        el("span", { role: "status" }, note),
-        el("span", { class: "grow" }),
-        way,
-      ),
+      el("div.bar", el("h2", "Other engines"), el("span", { role: "status" }, note), el("span.grow"), way),
       ...parts,
     );
 
@@ -145,14 +116,14 @@ export function createAuditCard(card, audits) {
     latest.run(async (ask) => {
       const answer = await audits(ask);
       if (answer.ok) show("", button("Audit again"), ...answer.audits.map(engineOf));
-      else show("", button("Audit"), el("p", { class: "about", role: "alert" }, answer.why || answer.fault));
+      else show("", button("Audit"), el("p.about", { role: "alert" }, answer.why));
     });
   }
 
   /** Before an audit of the current grammar. */
   function reset() {
     latest.drop();
-    show("", button("Audit"), el("p", { class: "about quiet" }, SAYS), engines ? installation(engines) : "");
+    show("", button("Audit"), el("p.about.quiet", SAYS), engines ? installation(engines) : "");
   }
   /** The list of engines has arrived. @param {AuditedEngines} listed */
   function offer(listed) {

@@ -1,6 +1,7 @@
 /* What is to be compared: methods, prompts, seeds and the other settings, and the number of runs they make. */
 
-import { el, radios, roving } from "./dom.js";
+import { bound } from "./bound.js";
+import { createButton, el, radios, roving, tabStop } from "./dom.js";
 import { createNumberFields, TEMPERATURE } from "./fields.js";
 import { createStages, drawStages, STAGE_FIELDS, stagesInWords } from "./stages.js";
 import { on, state } from "./state.js";
@@ -74,19 +75,17 @@ function show(form) {
 /** @param {CompareForm} form */
 function box(form, method) {
   const button = el(
-    "button",
+    "button.way",
     {
-      type: "button",
       role: "checkbox",
-      class: "way",
       "aria-checked": "false",
       tabindex: "-1",
       "data-name": method.name,
       title: `${method.detail || method.title}\n${method.source}`,
     },
     el("i", { "aria-hidden": "true" }),
-    el("b", {}, method.name),
-    el("span", { class: "t" }, method.title),
+    el("b", method.name),
+    el("span.t", method.title),
   );
   button.addEventListener("click", () => {
     if (!form.chosen.delete(method.name)) form.chosen.add(method.name);
@@ -98,14 +97,12 @@ function box(form, method) {
 /** Methods under a heading, as one tab stop. @param {CompareForm} form */
 function group(form, name, members) {
   const row = el(
-    "div",
-    { class: "group", role: "group", "aria-label": name },
-    el("h3", {}, name),
+    "div.group",
+    { role: "group", "aria-label": name },
+    el("h3", name),
     ...members.map((method) => box(form, method)),
   );
-  roving(row, (button) => {
-    for (const each of row.querySelectorAll("button")) each.tabIndex = each === button ? 0 : -1;
-  });
+  roving(row, (button) => tabStop(row.querySelectorAll("button"), button));
   row.querySelector("button").tabIndex = 0;
   return row;
 }
@@ -119,23 +116,17 @@ function unfold(form, open) {
 /** @param {CompareForm} form */
 function load(form, answer) {
   ({ methods: form.methods, limits: form.limits } = answer);
-  const gathered = new Map();
-  for (const method of form.methods.filter((each) => !each.usual))
-    gathered.set(method.group, [...(gathered.get(method.group) ?? []), method]);
-  form.few.replaceChildren(
-    group(
-      form,
-      "Main methods",
-      form.methods.filter((each) => each.usual),
-    ),
-  );
+  const usual = form.methods.filter((method) => method.usual),
+    others = form.methods.filter((method) => !method.usual),
+    gathered = Map.groupBy(others, (method) => method.group);
+  form.few.replaceChildren(group(form, "Main methods", usual));
   form.many.replaceChildren(...[...gathered].map(([name, members]) => group(form, name, members)));
-  form.more.textContent = `More methods (${form.methods.length - form.few.querySelectorAll(".way").length})`;
-  pick(form, form.wanted ?? usual(form));
+  form.more.textContent = `More methods (${others.length})`;
+  pick(form, form.wanted ?? usualNames(form));
 }
 
 /** @param {CompareForm} form */
-const usual = (form) => form.methods.filter((method) => method.usual).map((method) => method.name);
+const usualNames = (form) => form.methods.filter((method) => method.usual).map((method) => method.name);
 
 /** Take these methods and no others; unknown names are ignored. @param {CompareForm} form */
 function pick(form, names) {
@@ -146,7 +137,7 @@ function pick(form, names) {
 /** @param {CompareForm} form */
 function mark(form) {
   for (const button of form.groups.querySelectorAll(".way"))
-    button.setAttribute("aria-checked", String(form.chosen.has(button.dataset.name)));
+    button.setAttribute("aria-checked", String(form.chosen.has(button.dataset.name ?? "")));
   form.count.textContent = `${form.chosen.size} of ${form.methods.length}`;
   if (form.methods.some((method) => !method.usual && form.chosen.has(method.name))) unfold(form, true);
   report(form);
@@ -168,15 +159,13 @@ function asked(form) {
           `tokens; this page takes ${formatNumber(form.limits.in_all)} at once. Choose fewer methods, ` +
           "seeds or tokens."
         : "";
-  /** @type {Record<string, any>} */
-  const comparison = {
+  return {
     methods: form.methods.map((method) => method.name).filter((name) => form.chosen.has(name)),
     prompts: texts.length ? texts : [""],
     ...knobbed,
     runs,
     fault,
   };
-  return comparison;
 }
 
 /** @param {CompareForm} form */
@@ -224,41 +213,39 @@ function apply(form, held) {
 export function createCompareChoice(find, doors) {
   drawStages(find, "A run that is opened from the table shows the probabilities after each stage.");
   const fields = createNumberFields(find, { ...KNOBS, ...STAGE_FIELDS }, () => report(form));
-  const stages = createStages(find, fields);
   const groups = find(".ways");
   const [few, many] = groups.querySelectorAll(".groups");
   const more = find(".moreways");
-  const count = find(".count");
   const whose = find(".whose");
   const prompts = find(".prompts");
-  const says = find(".says");
-  const taken = radios(whose, "data-whose", Object.entries(WHOSE), (name) => from(form, name));
   /** @type {CompareForm} */
   const form = {
     fields,
-    stages,
+    stages: createStages(find, fields),
     groups,
     few,
     many,
     more,
-    count,
+    count: find(".count"),
     prompts,
-    says,
+    says: find(".says"),
     methods: [],
     limits: { prompts: 10, in_all: Infinity },
     chosen: new Set(),
     lastPlan: "",
     source: "run",
     wanted: null,
-    taken,
+    taken: radios(whose, "data-whose", Object.entries(WHOSE), (name) => from(form, name)),
     doors,
   };
   more.addEventListener("click", () => unfold(form, many.hidden));
-  const SETS = { default: () => usual(form), all: () => form.methods.map((method) => method.name), none: () => [] };
+  const SETS = {
+    default: () => usualNames(form),
+    all: () => form.methods.map((method) => method.name),
+    none: () => [],
+  };
   find(".sets").append(
-    ...Object.entries(SETS).map(([name, names]) =>
-      el("button", { type: "button", class: "bare", onclick: () => pick(form, names()) }, name),
-    ),
+    ...Object.entries(SETS).map(([name, names]) => createButton(name, { class: "bare" }, () => pick(form, names()))),
   );
   find(".setup").addEventListener("input", () => report(form));
   on("example", (example) => {
@@ -270,11 +257,7 @@ export function createCompareChoice(find, doors) {
   on("view", () => show(form));
   from(form, "run");
   return {
-    load: (answer) => load(form, answer),
-    asked: () => asked(form),
-    plan: () => plan(form),
-    settings: () => settings(form),
-    apply: (held) => apply(form, held),
+    ...bound(form, { load, asked, plan, settings, apply }),
     fieldFault: fields.fault,
     loaded: () => form.methods.length > 0,
     about: (name) => form.methods.find((method) => method.name === name),

@@ -2,7 +2,7 @@
 
 import { comparisonFiles } from "./compare-exact.js";
 import { currentComparison } from "./compare-view.js";
-import { el, radios } from "./dom.js";
+import { createButton, el, radios } from "./dom.js";
 import { stagesInWords } from "./stages.js";
 import { glyphs } from "./tokens.js";
 
@@ -12,20 +12,19 @@ import { glyphs } from "./tokens.js";
 function pick(view, label, options, chosen, act) {
   const select = el(
     "select",
-    {},
     ...options.map(([value, title]) => el("option", { value, selected: value === chosen }, title)),
   );
   select.addEventListener("change", () => {
     act(select.value);
     view.table.showAll();
   });
-  return el("label", { class: "knob" }, el("span", {}, label), el("span", { class: "pickwrap" }, select));
+  return el("label.knob", el("span", label), el("span.pickwrap", select));
 }
 
 /** Whether the strips of tokens begin where the runs differ. @param {CompareView} view */
 function pickSides(view) {
   const comparison = currentComparison(view);
-  const sides = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Strips begin at" });
+  const sides = el("div.seg.small", { role: "radiogroup", "aria-label": "Strips begin at" });
   const options = [
     ["true", "from the first difference"],
     ["false", "from the beginning"],
@@ -76,9 +75,9 @@ export function showControls(view) {
       ...(comparison.seeds.length > 1 ? [pickSeed(view)] : []),
       against,
       pickSides(view),
-      el("span", { class: "quiet drawn" }, drawn && `drawn with ${drawn}`),
+      el("span.quiet.drawn", drawn && `drawn with ${drawn}`),
     );
-  const file = (label, title, act) => el("button", { type: "button", title, onclick: act }, label);
+  const file = (label, title, act) => createButton(label, { title }, act);
   view.find(".takes").replaceChildren(
     file("CSV", "A row a run", () => comparisonFiles.csv(comparison)),
     file("NDJSON", "Every run with its tokens", () => comparisonFiles.ndjson(comparison)),

@@ -2,16 +2,14 @@
    share of it among the accepted texts. Computed by the server, not sampled. */
 
 import { createLatest } from "./ask.js";
-import { download, el, svgEl } from "./dom.js";
+import { createButton, createTable, csvText, download, el, svgEl } from "./dom.js";
 import { fileNameNow } from "./state.js";
 import { formatNumber, formatPercent, glyphs, spelledText } from "./tokens.js";
 
 /** @typedef {{ about(name: string): { title: string } | undefined, small(): void,
       distribution(ask: Ask, sent: object): Promise<Answer<Distribution>> }} ExactDoors */
 
-/** @typedef {{
-      latest: ReturnType<typeof createLatest>, card: HTMLElement, doors: ExactDoors,
-    }} ExactCard */
+/** @typedef {{ latest: ReturnType<typeof createLatest>, card: HTMLElement, doors: ExactDoors }} ExactCard */
 
 const OWN = {
   own: ["the model's own", "The model's own probability of each accepted text, over all its spellings in tokens"],
@@ -22,7 +20,6 @@ const OWN = {
 /** @import { Ask } from "./ask.js" */
 /* The chart of distances: its size, and the room around the plot, in pixels of the picture. */
 const WIDE = 640;
-
 const HIGH = 230;
 const LEFT = 44;
 const RIGHT = 112;
@@ -68,15 +65,13 @@ function curvesFigure(curves) {
   }
   const texts = curves.map(({ name, texts }) => `${name} ${formatNumber(Math.round(texts))}`).join(", ");
   return el(
-    "figure",
-    { class: "curves" },
+    "figure.curves",
     el(
       "figcaption",
-      {},
-      el("b", {}, "Total variation of all drawn texts, by the forward passes they cost."),
+      el("b", "Total variation of all drawn texts, by the forward passes they cost."),
       ` Texts drawn at the right end: ${texts}. Simulated on the scored texts of the table.`,
     ),
-    el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),
+    el("div.plot", { tabindex: "0", role: "group", "aria-label": "Chart of distances" }, chart),
   );
 }
 
@@ -100,34 +95,22 @@ const FIELDS = [
   "compile_ms",
 ];
 
-const cell = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
-
 const text = (run) => spelledText(run.steps);
 
 const named = () => `${fileNameNow()}.compare`;
 
 /** A row a run. Texts as JSON strings: white space is seen, and no table takes one for a formula. */
 function csv({ runs }) {
-  const rows = runs.map((run) =>
-    [
-      run.method,
-      JSON.stringify(run.prompt),
-      run.seed,
-      ...FIELDS.map((field) => run.end?.[field]),
-      run.why ?? "",
-      run.steps.length ? JSON.stringify(text(run)) : "",
-    ]
-      .map(cell)
-      .join(","),
-  );
-  download(
-    `${named()}.csv`,
-    "text/csv",
-    `${[["method", "prompt", "seed", ...FIELDS, "error", "text"].join(","), ...rows].join("\r\n")}\r\n`,
-  );
+  const rows = runs.map((run) => [
+    run.method,
+    JSON.stringify(run.prompt),
+    run.seed,
+    ...FIELDS.map((field) => run.end?.[field]),
+    run.why ?? "",
+    run.steps.length ? JSON.stringify(text(run)) : "",
+  ]);
+  const heads = ["method", "prompt", "seed", ...FIELDS, "error", "text"];
+  download(`${named()}.csv`, "text/csv", csvText([heads, ...rows]));
 }
 
 /** What was asked, then a line a run with its measures and its tokens. */
@@ -174,13 +157,13 @@ function headOf(exact, column) {
   ];
   const words =
     column.name === "own"
-      ? [el("span", { class: "quiet" }, "what the others should be")]
+      ? [el("span.quiet", "what the others should be")]
       : [
           el(
             "span",
             { title: "Total variation: the largest difference between the two probabilities of a set of texts" },
             "TV ",
-            el("b", {}, figure(column.total_variation)),
+            el("b", figure(column.total_variation)),
           ),
           el(
             "span",
@@ -190,26 +173,26 @@ function headOf(exact, column) {
                 "the method gives an accepted text probability 0",
             },
             "KL ",
-            el("b", {}, figure(column.kl)),
+            el("b", figure(column.kl)),
           ),
         ];
-  return el("th", { scope: "col", title: says }, el("code", {}, title), el("span", { class: "far" }, ...words));
+  return el("th", { scope: "col", title: says }, el("code", title), el("span.far", ...words));
 }
 
 /** A bar, with a tick where the model's own would end. */
 function bar(value, own, first) {
   const wide = (p) => `${(100 * p).toFixed(2)}%`;
   const track = el(
-    "span",
-    { class: "track", "aria-hidden": "true" },
+    "span.track",
+    { "aria-hidden": "true" },
     el("i", { style: `width: ${wide(value)}`, class: first ? "own" : null }),
   );
   if (!first) track.append(el("u", { style: `left: ${wide(own)}` }));
-  return el("td", {}, el("span", { class: "p" }, track, el("span", { class: "n" }, formatPercent(value))));
+  return el("td", el("span.p", track, el("span.n", formatPercent(value))));
 }
 
 const row = (name, values) =>
-  el("tr", {}, el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
+  el("tr", el("th", { scope: "row" }, name), ...values.map((value, i) => bar(value, values[0], i === 0)));
 
 /** The likeliest text of a column, with its chance. */
 function likeliest(answer, name) {
@@ -224,12 +207,11 @@ function headline(answer) {
   const own = likeliest(answer, "own"),
     masked = likeliest(answer, "automaton");
   if (!own || !masked) return [];
-  const shown = ({ text, p }) => [el("b", {}, text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)}\u00a0%)`];
+  const shown = ({ text, p }) => [el("b", text.trim() || "the empty text"), ` (${(100 * p).toFixed(0)}\u00a0%)`];
   const same = own.text === masked.text;
   return [
     el(
-      "p",
-      { class: "headline" },
+      "p.headline",
       "Among the accepted texts, the model's own answer is ",
       ...shown(own),
       same ? ". The mask keeps it: " : ". The mask makes it ",
@@ -243,54 +225,36 @@ function headline(answer) {
 function draw(exact, answer) {
   const columns = mergeColumns(answer),
     only = (p) => columns.map(({ at }) => p[at]);
-  const rows = answer.texts.map(({ text, p }) => row(el("code", {}, glyphs({ text }) || "(empty)"), only(p)));
+  const rows = answer.texts.map(({ text, p }) => row(el("code", glyphs({ text }) || "(empty)"), only(p)));
   if (answer.others)
-    rows.push(
-      row(
-        el("span", { class: "quiet" }, `${formatNumber(answer.count - answer.texts.length)} others`),
-        only(answer.others),
-      ),
-    );
+    rows.push(row(el("span.quiet", `${formatNumber(answer.count - answer.texts.length)} others`), only(answer.others)));
   const failed = Object.entries(answer.failed).map(([name, why]) =>
-    el("p", { class: "quiet small" }, el("code", {}, name), " has no column: ", why),
+    el("p.quiet.small", el("code", name), " has no column: ", why),
   );
   exact.card.replaceChildren(
     el(
-      "div",
-      { class: "bar" },
-      el("h2", {}, "Exact distribution"),
+      "div.bar",
+      el("h2", "Exact distribution"),
       el(
         "span",
-        {},
         `${formatNumber(answer.count)} ${answer.count === 1 ? "text" : "texts"}, ` +
           `${formatNumber(answer.spellings)} spellings in tokens · temperature 1 · computed, not sampled`,
       ),
     ),
-    el("p", { class: "asked" }, el("span", { class: "quiet" }, "After the prompt "), el("code", {}, answer.prompt)),
+    el("p.asked", el("span.quiet", "After the prompt "), el("code", answer.prompt)),
     ...headline(answer),
     el(
-      "div",
-      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Exact distribution" },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
-          el("tr", {}, el("th", { scope: "col" }, "Text"), ...columns.map((column) => headOf(exact, column))),
-        ),
-        el("tbody", {}, ...rows),
-      ),
+      "div.scroll",
+      { tabindex: "0", role: "region", "aria-label": "Exact distribution" },
+      createTable(["Text", ...columns.map((column) => headOf(exact, column))], rows),
     ),
     el(
-      "div",
-      { class: "notes" },
+      "div.notes",
       el(
-        "p",
-        { class: "quiet small" },
+        "p.quiet.small",
         el(
-          "span",
-          { class: "track sample", "aria-hidden": "true" },
+          "span.track.sample",
+          { "aria-hidden": "true" },
           el("i", { style: "width: 70%" }),
           el("u", { style: "left: 45%" }),
         ),
@@ -299,16 +263,14 @@ function draw(exact, answer) {
           "texts that continue it are unlikely.",
       ),
       el(
-        "p",
-        { class: "quiet small" },
-        el("b", {}, "TV"),
+        "p.quiet.small",
+        el("b", "TV"),
         ", total variation: the largest difference between the probabilities that the method and the model " +
           "alone give to a set of texts; 0 means equal distributions, 1 means no text in common.",
       ),
       el(
-        "p",
-        { class: "quiet small" },
-        el("b", {}, "KL"),
+        "p.quiet.small",
+        el("b", "KL"),
         ", Kullback–Leibler divergence, in nats: the mean of log (own probability / method's probability) over " +
           "texts drawn from the model's own distribution; 0 means equal distributions, ∞ that the method never " +
           "writes one of these texts.",
@@ -322,13 +284,11 @@ function draw(exact, answer) {
 
 /** @param {ExactCard} exact */
 function note(exact, text, ...ways) {
-  exact.card.replaceChildren(
-    el("div", { class: "bar" }, el("h2", {}, "Exact distribution"), el("span", {}, text), ...ways),
-  );
+  exact.card.replaceChildren(el("div.bar", el("h2", "Exact distribution"), el("span", text), ...ways));
   exact.card.hidden = false;
 }
 
-const button = (label, title, act) => el("button", { type: "button", class: "link", title, onclick: act }, label);
+const button = (label, title, act) => createButton(label, { class: "link", title }, act);
 
 /** Of what was compared; nothing for null. @param {ExactCard} exact */
 function show(exact, comparison, further = false) {
@@ -360,19 +320,14 @@ function tell(exact, answer, comparison, further) {
         );
   note(
     exact,
-    `Not computed for this grammar: ${answer.why || answer.fault}`,
+    `Not computed for this grammar: ${answer.why}`,
     more,
     button("Try six names", "A small language on which each method has a different distribution", exact.doors.small),
   );
 }
 
 export function createExactCard(card, doors) {
-  const latest = createLatest();
   /** @type {ExactCard} */
-  const exact = {
-    latest,
-    card,
-    doors,
-  };
+  const exact = { latest: createLatest(), card, doors };
   return { show: (comparison, further) => show(exact, comparison, further) };
 }

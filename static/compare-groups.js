@@ -12,13 +12,13 @@ const OPEN = 5;
 
 /** Groups the methods whose runs are all over and have the same tokens, run for run. @param {CompareTable} shown */
 export function groupEqual(shown) {
-  const written = new Map();
-  for (const name of shown.comparison.methods) {
-    const runs = runsOf(shown, name),
-      key = runs.every((run) => run.end) ? JSON.stringify(runs.map((run) => run.steps.map((step) => step.id))) : name;
-    written.set(key, [...(written.get(key) ?? []), name]);
-  }
-  shown.groups = [...written.values()].filter((names) => names.length > 1).map((names) => groupNames(shown, names));
+  const written = (/** @type {string} */ name) => {
+    const runs = runsOf(shown, name);
+    return runs.every((run) => run.end) ? JSON.stringify(runs.map((run) => run.steps.map((step) => step.id))) : name;
+  };
+  shown.groups = [...Map.groupBy(shown.comparison.methods, written).values()]
+    .filter((names) => names.length > 1)
+    .map((names) => groupNames(shown, names));
   showAll(shown);
 }
 
@@ -27,24 +27,13 @@ function groupNames(shown, names) {
   const lead = names.includes(shown.comparison.against) ? shown.comparison.against : names[0],
     count = finishedRuns(shown, lead).reduce((sum, run) => sum + run.steps.filter((step) => !step.end).length, 0),
     runs = finishedRuns(shown, lead).length;
-  const fold = el(
-    "button",
-    { type: "button", class: "bare fold", "aria-expanded": "true" },
-    el("b", {}, `${names.length} methods`),
-  );
+  const fold = el("button.bare.fold", { "aria-expanded": "true" }, el("b", `${names.length} methods`));
   const words = `wrote the same ${several(count, "token")}${runs > 1 ? ` in ${runs} runs` : ""}`;
   const cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key })),
     line = stripLine(shown, () => shownRun(shown, lead), `${names.length} methods`);
   const numbers = el(
-    "tr",
-    { class: "numbers" },
-    el(
-      "th",
-      { scope: "row", class: "way" },
-      fold,
-      line.open,
-      el("span", { class: "state quiet", title: names.join(", ") }, words),
-    ),
+    "tr.numbers",
+    el("th.way", { scope: "row" }, fold, line.open, el("span.state.quiet", { title: names.join(", ") }, words)),
     ...cells,
   );
   const made = {
@@ -52,7 +41,7 @@ function groupNames(shown, names) {
     lead,
     cells,
     line,
-    body: el("tbody", { class: "same", "data-lead": lead }, numbers, line.row),
+    body: el("tbody.same", { "data-lead": lead }, numbers, line.row),
   };
   const reveal = (open) => {
     fold.setAttribute("aria-expanded", String(open));

@@ -31,7 +31,7 @@ export function openRun(view, run) {
   view.opening.run(async (ask) => {
     const answer = await ask(view.server.compared_run, { ...about, prefix: run.steps.map((step) => step.id) });
     if (answer.ok) adoptRun(about, answer, run.end);
-    else showFault(view, answer.why || answer.fault, "", "Not opened: ");
+    else showFault(view, answer.why, "", "Not opened: ");
   });
 }
 
@@ -81,7 +81,7 @@ function openStoredRun(view, { grammar, tokens, stop, valid, model, ...run }) {
   return view.opening.run(async (ask) => {
     const answer = await ask(view.server.compared_run, { ...about, prefix: tokens });
     if (answer.ok && answer.model !== model) return `the model that wrote it, ${model}, is not the chosen one`;
-    if (!answer.ok) return answer.why || answer.fault;
+    if (!answer.ok) return answer.why;
     adoptRun(about, answer, { stop, valid, words: valid ? "accepted" : `ended: ${stop}` });
     return "";
   });

@@ -165,7 +165,7 @@ export function fail(view, message, hint) {
 /** What the table shows, in two lines. @param {CompareView} view */
 function showVerdict(view, lines) {
   const box = view.find(".verdict");
-  box.replaceChildren(...lines.map((line) => el("p", {}, line)));
+  box.replaceChildren(...lines.map((line) => el("p", line)));
   box.hidden = !lines.length;
   if (lines.length) view.aloud.say(`${view.progressText}. ${lines.join(" ")}`);
 }

@@ -2,7 +2,7 @@
    sends in pages. A file stays in the browser, and is sent again where the server no longer has it. */
 
 import { createLatest } from "./ask.js";
-import { el } from "./dom.js";
+import { createButton, createTable, el } from "./dom.js";
 import { readFiles } from "./results-file.js";
 import { plotPart } from "./results-plot.js";
 import { filterRows, loadRows, rowsPart } from "./results-rows.js";
@@ -10,17 +10,15 @@ import { showFailure, showStatus } from "./results-state.js";
 import { state } from "./state.js";
 import { formatNumber, glyphs, several } from "./tokens.js";
 
-/** @import { ResultsCard } from "./results-state" */
+/** @import { ResultsCard, ResultsParts } from "./results-state" */
 
 /** A table of texts whose first row is the head. The first ``names`` columns are names. */
 function summaryTable(rows, names) {
   const [head, ...body] = rows;
   const cell = (tag, text, i) => el(tag, { class: i < names ? "way" : null, scope: tag === "th" ? "col" : null }, text);
-  return el(
-    "table",
-    {},
-    el("thead", {}, el("tr", {}, ...head.map((text, i) => cell("th", text, i)))),
-    el("tbody", {}, ...body.map((row) => el("tr", {}, ...row.map((text, i) => cell("td", text, i))))),
+  return createTable(
+    head.map((text, i) => cell("th", text, i)),
+    body.map((row) => el("tr", ...row.map((text, i) => cell("td", text, i)))),
   );
 }
 
@@ -32,7 +30,7 @@ function open(results, chosen) {
   results.opening.run(async (ask) => {
     const answer = await readFiles(results, ask, wanted);
     if (!answer.ok) {
-      showFailure(results, `Not opened: ${answer.why || answer.fault}`);
+      showFailure(results, `Not opened: ${answer.why}`);
       return;
     }
     results.files = wanted;
@@ -48,13 +46,13 @@ function drawFile(results) {
   results.card.querySelector(".filename").textContent =
     results.files?.map((file) => file.name).join(", ") ?? state.results ?? "";
   const parts = {
-    total: el("span", { class: "quiet total", "aria-live": "polite" }),
+    total: el("span.quiet.total", { "aria-live": "polite" }),
     body: el("tbody"),
     head: el("thead"),
-    wrong: el("p", { class: "no wrong", role: "alert", hidden: true }),
-    plot: el("div", { class: "plot", tabindex: "0", role: "region", "aria-label": "Plot" }),
+    wrong: el("p.no.wrong", { role: "alert", hidden: true }),
+    plot: el("div.plot", { tabindex: "0", role: "region", "aria-label": "Plot" }),
   };
-  results.parts = /** @type {ResultsCard["parts"]} */ (parts); // the parts of the card add the others
+  results.parts = /** @type {ResultsParts} */ (/** @type {object} */ (parts)); // the parts of the card add the others
   results.card
     .querySelector(".content")
     .replaceChildren(
@@ -71,12 +69,11 @@ function drawFile(results) {
 function factsOf(results) {
   const settings = results.about.settings.map(([name, value]) => `${name} ${value}`).join(", ");
   return el(
-    "p",
-    { class: "about" },
-    el("b", {}, `${several(results.about.rows, "row")}: ${results.about.kind}`),
+    "p.about",
+    el("b", `${several(results.about.rows, "row")}: ${results.about.kind}`),
     results.about.failed ? `, ${formatNumber(results.about.failed)} failed` : "",
     results.about.bad_rows ? `, ${several(results.about.bad_rows, "line")} cannot be read` : "",
-    settings ? el("span", { class: "quiet" }, ` · ${settings}`) : "",
+    settings ? el("span.quiet", ` · ${settings}`) : "",
   );
 }
 
@@ -88,13 +85,7 @@ function failuresOf(results) {
   ];
   if (!lines.length) return [];
   const items = lines.map(([which, why, first]) =>
-    el(
-      "li",
-      {},
-      el("b", {}, which),
-      ` ${glyphs({ text: why })} `,
-      el("span", { class: "quiet" }, glyphs({ text: first })),
-    ),
+    el("li", el("b", which), ` ${glyphs({ text: why })} `, el("span.quiet", glyphs({ text: first }))),
   );
   const show = () => {
     results.parts.filter.value = "status = failed";
@@ -103,13 +94,10 @@ function failuresOf(results) {
   };
   return [
     el(
-      "details",
-      { class: "reasons" },
-      el("summary", {}, `Reasons of ${results.about.failed ? "failures" : "lines that cannot be read"}`),
-      el("ul", {}, ...items),
-      results.about.failed
-        ? el("button", { type: "button", class: "link", onclick: show }, "Show the failed rows")
-        : "",
+      "details.reasons",
+      el("summary", `Reasons of ${results.about.failed ? "failures" : "lines that cannot be read"}`),
+      el("ul", ...items),
+      results.about.failed ? createButton("Show the failed rows", { class: "link" }, show) : "",
     ),
   ];
 }

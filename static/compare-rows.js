@@ -2,7 +2,7 @@
 
 import { COLUMNS } from "./compare-columns.js";
 import { finishedRuns, groupOf, rowsOf, runBeside, runsOf, shownRun } from "./compare-table-state.js";
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { drawStrip, sameTokens } from "./token-strips.js";
 
 /** @import { CompareTable } from "./compare-table-state" */
@@ -12,22 +12,12 @@ const STATE = { waiting: "waiting", writing: "writes…", stopped: "stopped" };
 
 /** @param {CompareTable} shown */
 export function rowOf(shown, name) {
-  const fold = el(
-    "button",
-    { type: "button", class: "bare fold", "aria-expanded": "false", onclick: () => unfold(shown, name) },
-    el("b", {}, name),
-  );
-  const state = el("span", { class: "state quiet" }),
+  const fold = createButton(el("b", name), { class: "bare fold", "aria-expanded": "false" }, () => unfold(shown, name));
+  const state = el("span.state.quiet"),
     cells = Object.keys(COLUMNS).map((key) => el("td", { "data-of": key }));
-  const why = el("td", { class: "refused", colspan: String(WIDE - 1), hidden: true });
+  const why = el("td.refused", { colspan: String(WIDE - 1), hidden: true });
   const line = stripLine(shown, () => shownRun(shown, name), name);
-  const numbers = el(
-    "tr",
-    { class: "numbers" },
-    el("th", { scope: "row", class: "way" }, fold, line.open, state),
-    ...cells,
-    why,
-  );
+  const numbers = el("tr.numbers", el("th.way", { scope: "row" }, fold, line.open, state), ...cells, why);
   return {
     fold,
     state,
@@ -42,19 +32,17 @@ export function rowOf(shown, name) {
 
 /** @param {CompareTable} shown */
 export function stripLine(shown, run, name) {
-  const box = el("div", { class: "strip", role: "group", "aria-label": `Text of ${name}` });
-  const open = el(
-    "button",
+  const box = el("div.strip", { role: "group", "aria-label": `Text of ${name}` });
+  const open = createButton(
+    "Open",
     {
-      type: "button",
       class: "bare open",
       title: "This run in the workbench, token by token",
       "aria-label": `Open ${name} in the workbench`,
-      onclick: () => shown.doors.open(run()),
     },
-    "Open",
+    () => shown.doors.open(run()),
   );
-  return { box, open, row: el("tr", { class: "text" }, el("td", { colspan: String(WIDE) }, box)) };
+  return { box, open, row: el("tr.text", el("td", { colspan: String(WIDE) }, box)) };
 }
 
 /** The numbers of some runs into cells; a ratio is made with the runs of `all`. @param {CompareTable} shown */
@@ -67,13 +55,13 @@ export function fillCell(cell, found) {
   cell.title = found.title ?? "";
   cell.replaceChildren(
     el("span", { class: `n ${found.tone ?? ""}` }, found.shown),
-    el("span", { class: "minor" }, found.minor ?? ""),
+    el("span.minor", found.minor ?? ""),
   );
   if (found.bar !== undefined)
     cell.append(
       el(
-        "span",
-        { class: "cost", "aria-hidden": "true" },
+        "span.cost",
+        { "aria-hidden": "true" },
         el("i", { style: `width: ${(100 * Math.min(1, found.bar)).toFixed(1)}%` }),
       ),
     );
@@ -138,7 +126,7 @@ export function show(shown, name) {
   rows.group.classList.toggle("failed", Boolean(failed));
   rows.why.hidden = !failed;
   for (const cell of rows.cells) cell.hidden = Boolean(failed);
-  if (failed) rows.why.replaceChildren(el("span", {}, failed.why));
+  if (failed) rows.why.replaceChildren(el("span", failed.why));
   else fillCells(shown, rows.cells, over);
   if (own)
     for (const [i, column] of Object.values(COLUMNS).entries())
@@ -171,13 +159,8 @@ function runRow(shown, rows, name, run) {
   ]
     .filter(Boolean)
     .join(", ");
-  const state = el("span", { class: "state quiet" }),
-    numbers = el(
-      "tr",
-      { class: "numbers one" },
-      el("th", { scope: "row", class: "way" }, el("span", {}, which), line.open, state),
-      ...cells,
-    );
+  const state = el("span.state.quiet"),
+    numbers = el("tr.numbers.one", el("th.way", { scope: "row" }, el("span", which), line.open, state), ...cells);
   rows.group.append(numbers, line.row);
   return { run, cells, line, numbers, state };
 }

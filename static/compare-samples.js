@@ -2,12 +2,14 @@
 
 import { prepare, readRecord, showMethods } from "./compare-records.js";
 import { showGrammar, showProgress } from "./compare-view.js";
-import { el } from "./dom.js";
+import { createButton } from "./dom.js";
 import { emit, state } from "./state.js";
 
 /** @import { CompareView } from "./compare-view" */
+/** @import { CompareSample } from "./wire" */
 
-/** One of the examples in this view, compared when it is compiled. @param {CompareView} view */
+/** One of the examples in this view, compared when it is compiled.
+    @param {CompareView} view @param {CompareSample} one */
 export function compareSample(view, one) {
   const { prompts, whose, ...others } = view.choice.settings();
   view.eager = true;
@@ -22,20 +24,19 @@ export const introduce = (view) =>
       const answer = await ask(view.server.compare_opening, { model: state.model });
       if (answer.fault) return;
       ({ samples: view.samples, recorded: view.recorded } = answer);
-      const buttons = view.samples.map((one) =>
-        el("button", { type: "button", onclick: () => compareSample(view, one) }, one.title),
-      );
+      const buttons = view.samples.map((one) => createButton(one.title, {}, () => compareSample(view, one)));
       view.find("p.samples").append(...buttons);
     }
     if (!view.comparison && !view.eager && view.recorded && !state.example?.compare) replay(view, view.recorded);
   });
 
-/** Show a recorded comparison, as if its records arrived now. @param {CompareView} view */
+/** Show a recorded comparison, as if its records arrived now.
+    @param {CompareView} view @param {string} lines */
 function replay(view, lines) {
   const [about, ...records] = lines
     .trim()
     .split("\n")
-    .map((each) => JSON.parse(each));
+    .map((/** @type {string} */ each) => JSON.parse(each));
   const comparison = prepare(view, about);
   comparison.recorded = about.title;
   comparison.distribution = records.pop();

@@ -2,11 +2,12 @@
    and its text below. A row unfolds into its runs. When all runs are done, methods that wrote the same tokens are
    grouped: the group has the numbers and the text, its members only what differs, which is mostly the cost. */
 
+import { bound } from "./bound.js";
 import { COLUMNS } from "./compare-columns.js";
 import { groupEqual, showAll } from "./compare-groups.js";
 import { rowOf, show } from "./compare-rows.js";
 import { finishedRuns, groupOf, rowsOf } from "./compare-table-state.js";
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 
 /** @import { CompareTable } from "./compare-table-state" */
 
@@ -72,11 +73,11 @@ function begin(shown, comparison) {
 
 /** @param {CompareTable} shown */
 function headOf(shown) {
-  const button = (text, key) => el("button", { type: "button", class: "bare", onclick: () => sort(shown, key) }, text);
+  const button = (text, key) => createButton(text, { class: "bare" }, () => sort(shown, key));
   const heads = Object.entries(COLUMNS).map(([key, { head, title }]) =>
     el("th", { scope: "col", "data-of": key, title }, button(head, key)),
   );
-  return el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "way" }, button("Method", null)), ...heads));
+  return el("thead", el("tr", el("th.way", { scope: "col" }, button("Method", null)), ...heads));
 }
 
 /** @param {HTMLElement} table @param {CompareTable["doors"]} doors */
@@ -85,11 +86,5 @@ export function createCompareTable(table, doors) {
   const parts = { table, doors, sortedBy: null, descends: false, opened: new Set(), rows: new Map(), groups: [] };
   const shown = /** @type {CompareTable} */ (parts);
   table.append(headOf(shown));
-  return {
-    begin: (comparison) => begin(shown, comparison),
-    show: (name) => show(shown, name),
-    showAll: () => showAll(shown),
-    group: () => groupEqual(shown),
-    arrange: () => arrange(shown),
-  };
+  return bound(shown, { begin, show, showAll, group: groupEqual, arrange });
 }

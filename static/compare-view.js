@@ -68,10 +68,10 @@ function hindrance(view) {
 /** @param {CompareView} view @param {string} [message] @param {string} [hint] */
 export const showFault = (view, message, hint, before = "Not compared: ") => {
   view.fault.hidden = !message;
-  view.fault.replaceChildren(el("b", {}, before), (message || "") + (hint ? ` — ${hint}` : ""));
+  view.fault.replaceChildren(el("b", before), (message || "") + (hint ? ` — ${hint}` : ""));
 };
 
-/** @param {CompareView} view */
+/** @param {CompareView} view @param {string} text */
 export const showProgress = (view, text) => {
   view.progressText = text;
   busy(view);
@@ -88,7 +88,7 @@ export function busy(view) {
   view.wait.classList.toggle("warn", Boolean(hinders));
 }
 
-/** @param {CompareView} view */
+/** @param {CompareView} view @param {boolean} closed */
 export function fold(view, closed) {
   view.element.querySelector(".setup").classList.toggle("closed", closed);
   view.buttons.fold.setAttribute("aria-expanded", String(!closed));

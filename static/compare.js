@@ -1,5 +1,6 @@
 /* The view that compares methods: requests a comparison and shows its records as they arrive. */
 
+import { parameters, setParameters } from "./address.js";
 import { createLatest } from "./ask.js";
 import { createAuditCard } from "./compare-audit.js";
 import { createCompareChoice } from "./compare-choice.js";
@@ -9,6 +10,7 @@ import { clear, compare, fail, readRecord, showMethods, stop } from "./compare-r
 import { compareSample, introduce } from "./compare-samples.js";
 import { createCompareTable } from "./compare-table.js";
 import { busy, fold, ready, showFault, showGrammar } from "./compare-view.js";
+import { isDialogOpen } from "./dom.js";
 import { shades } from "./measures.js";
 import { createAnnouncer } from "./panel.js";
 import { cards, emit, grammarOf, on, onBegun, state } from "./state.js";
@@ -29,7 +31,7 @@ function listenToButtons(view) {
   view.buttons.go.addEventListener("click", () => compare(view));
   view.buttons.halt.addEventListener("click", () => stop(view));
   document.addEventListener("keydown", (event) => {
-    if (state.view !== "compare" || document.querySelector("dialog[open]")) return;
+    if (state.view !== "compare" || isDialogOpen()) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       compare(view);
@@ -79,20 +81,17 @@ const load = (view) =>
 
 /** The address says which view is open. @param {CompareView} view */
 function showView(view, name) {
-  const asked = new URLSearchParams(location.search);
+  setParameters({ compare: name === "compare" ? "" : null });
   if (name === "compare") {
-    asked.set("compare", "");
     if (!view.choice.loaded()) load(view);
     introduce(view);
     showGrammar(view);
-  } else asked.delete("compare");
-  const rest = String(asked).replace(/compare=(&|$)/, "compare$1");
-  history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
+  }
 }
 
 /** What the address names is shown, and else the file that the page is served with. @param {CompareView} view */
 function openFirst(view) {
-  const place = new URLSearchParams(location.search);
+  const place = parameters();
   const named = ["example", "learn", "exercise"].some((key) => place.has(key)) || /^#[gxc]=/.test(location.hash);
   if (place.has("compare") || (state.results && !named)) {
     if (place.get("compare")) view.choice.apply({ methods: String(place.get("compare")).split(",") });

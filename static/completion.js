@@ -1,9 +1,10 @@
 /* Completion in the editor: a list at the caret. What fits where is a table of the server (completions.py), asked once
    for each notation; names of rules, classes and properties are those of the text. The list takes keys only while it
-   is open, and writes as a person would type, so that the browser's undo knows it. */
+   is open, and writes as a person would type, so that the browser's undo knows it.
+   The completion of CodeMirror 6 needs CodeMirror's editor, which is not used here (``editor.js``). */
 
 import { askServer, createLatest } from "./ask.js";
-import { el } from "./dom.js";
+import { el, hasModifier } from "./dom.js";
 import { namesIn, notations, propertiesIn } from "./notations.js";
 import { state } from "./state.js";
 
@@ -19,7 +20,6 @@ import { state } from "./state.js";
 /** @import { createPainter } from "./paint.js" */
 /** Characters before the caret that are looked at, and words that are listed. */
 const BEFORE = 4000;
-
 const MOST = 60;
 const CLASSES = { str: "quoted", rx: "quoted", esc: "quoted" };
 
@@ -158,8 +158,8 @@ function showItems(completion, found) {
           onmousedown: (event) => event.preventDefault(), // the text keeps the caret
           onclick: () => accept(completion, index),
         },
-        el("span", { class: "word" }, item.text),
-        el("span", { class: "quiet" }, item.about),
+        el("span.word", item.text),
+        el("span.quiet", item.about),
       ),
     ),
   );
@@ -220,27 +220,25 @@ const openList = (completion, asked) =>
     if (document.activeElement === completion.area) showItems(completion, itemsFor(completion, contexts, asked));
   });
 
-/** @param {{ area: any, painter: any, host: Element, server: Server, notation: () => string,
-    write: (text: string) => void, opened: () => void }} parts */
+/** @param {{ area: HTMLTextAreaElement, painter: ReturnType<typeof createPainter>, host: Element, server: Server,
+      notation: () => string, write: (text: string) => void, opened: () => void }} parts */
 export function createCompletion({ area, painter, host, server, notation, write, opened }) {
-  const list = el("ul", { class: "complete", id: "wb-complete", role: "listbox", "aria-label": "Completions" });
+  const list = el("ul.complete", { id: "wb-complete", role: "listbox", "aria-label": "Completions" });
   list.hidden = true;
   host.append(list);
-  const said = el("span", { class: "sr", role: "status" });
+  const said = el("span.sr", { role: "status" });
   host.append(said);
   /** @type {Map<string, Promise<CompletionContext[]>>} */
-  const tables = new Map();
-  const latest = createLatest();
   /** @type {CompletionList} */
   const completion = {
     list,
     status: said,
-    tables,
+    tables: new Map(),
     items: [],
     chosen: 0,
     span: { from: 0, to: 0 },
     writing: false,
-    latest,
+    latest: createLatest(),
     area,
     painter,
     server,
@@ -258,8 +256,8 @@ export function createCompletion({ area, painter, host, server, notation, write,
       openList(completion, true);
       return;
     }
-    if (list.hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    const page = Math.max(1, Math.floor(list.clientHeight / (list.children[0].offsetHeight || 1)) - 1);
+    if (list.hidden || hasModifier(event)) return;
+    const page = Math.max(1, Math.floor(list.clientHeight / (list.querySelector("li").offsetHeight || 1)) - 1);
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page }[event.key];
     if (step)
       choose(

@@ -1,7 +1,7 @@
 /* The constructions of the grammar in the editor, frame by frame, in a dialog; a frame can be saved. */
 
 import { createLatest } from "./ask.js";
-import { copyText, createDialog, download, el, targetOf } from "./dom.js";
+import { copyText, createDialog, download, el, hasModifier, targetOf } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { createFilm } from "./film.js";
 import { fileNameNow, grammarOf, state } from "./state.js";
@@ -54,15 +54,13 @@ async function choose(sheet, ask, answer) {
   if (!whole.ok) sheet.part.value = await firstThatFits(sheet, ask, answer.parts);
   loadFilm(sheet);
   if (sheet.part.value)
-    sheet.says.replaceChildren(
-      el("span", { class: "quiet" }, `A part: of the whole grammar ${(whole.why ?? "").split(" — ")[0]}.`),
-    );
+    sheet.says.replaceChildren(el("span.quiet", `A part: of the whole grammar ${(whole.why ?? "").split(" — ")[0]}.`));
 }
 
 /** Offer the constructions of a part; the chosen one stays, if the part has it. @param {ConstructionSheet} sheet */
 async function offer(sheet, ask, key) {
   const answer = await ask(sheet.server.construction_list, { ...sheet.grammar, part: key });
-  if (answer.fault || !answer.ok) return null;
+  if (!answer.ok) return null;
   const namesOf = (kind) => answer.constructions.filter(kind).map((one) => one.name);
   const before = [sheet.which.value, OF_TAB[state.tab], "subsets"],
     firstOf = (names) => before.find((name) => names.includes(name)) ?? names[0];
@@ -104,7 +102,7 @@ function loadFilm(sheet) {
   const about = { ...sheet.grammar, construction: sheet.which.value, part: sheet.part.value };
   sheet.says.textContent = "";
   sheet.acts.hidden = true;
-  /** @param {any} more */
+  /** @param {object} more */
   const question = (more) => sheet.server.construction_film({ ...about, ...more });
   sheet.box.classList.toggle("broad", !STACKED.includes(sheet.which.value));
   const film = createFilm(question, "", {
@@ -134,7 +132,7 @@ function saveSvg(sheet) {
 const withTikz = (sheet, act) =>
   sheet.latest.run(async (ask) => {
     const answer = await ask(sheet.server.frame_tikz, { ...sheet.sent, frame: sheet.film?.now().frame });
-    sheet.says.textContent = answer.fault || (answer.ok ? "" : answer.why) || "";
+    sheet.says.textContent = (!answer.ok && answer.why) || "";
     if (answer.ok) act(answer.tikz);
   });
 
@@ -145,18 +143,15 @@ export function createConstruction(dialog, buttons, server) {
   const which = find("[name=construction]");
   const part = find("[name=part]");
   const box = find(".filmbox");
-  const says = find(".says");
-  const acts = find(".acts");
-  const show = createDialog(dialog);
   const latest = createLatest({ busy: (waiting) => dialog.setAttribute("aria-busy", String(waiting)) });
   /** @type {ConstructionSheet} */
   const sheet = {
     which,
     part,
     box,
-    says,
-    acts,
-    show,
+    says: find(".says"),
+    acts: find(".acts"),
+    show: createDialog(dialog),
     film: null,
     grammar: null,
     sent: null,
@@ -182,7 +177,7 @@ export function createConstruction(dialog, buttons, server) {
   find("[data-act=copy]").addEventListener("click", (event) => withTikz(sheet, (text) => copyText(text, event.target)));
   // a button that its own press disables loses the focus to the document
   document.addEventListener("keydown", (event) => {
-    if (!dialog.open || event.ctrlKey || event.metaKey || event.altKey || !sheet.film) return;
+    if (!dialog.open || hasModifier(event) || !sheet.film) return;
     if (targetOf(event).closest("input, select, .pic")) return;
     const act = {
       ArrowRight: () => sheet.film?.step(1),

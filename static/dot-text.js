@@ -3,7 +3,7 @@
 /** @import { Picture } from "./wire" */
 
 /** The states and edges of a picture in DOT; JSON quotes text as DOT does. An arrow leads into each initial state.
-    @param {Picture} picture */
+    @param {Pick<Picture, "states" | "edges">} picture */
 export function dotText({ states, edges }) {
   const name = JSON.stringify;
   const shapes = states.map(

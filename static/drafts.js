@@ -1,6 +1,6 @@
 /* Drafts in this browser: the one being typed, and those with a name; a menu to save, open, rename and delete them. */
 
-import { createMenu, debounce, el, showNotice } from "./dom.js";
+import { createButton, createMenu, debounce, el, showNotice } from "./dom.js";
 import { cleanTitle, emit, LONGEST_TITLE, nameGrammar, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { dropLink, work } from "./work.js";
@@ -14,7 +14,7 @@ const WAIT = 700; // milliseconds without a key until the draft is kept
 const EARLIER = "Earlier draft";
 const FULL = "the draft was not saved: browser storage is full or blocked";
 
-/** @type {any} */
+/** @type {(ReturnType<typeof work.now> & { own?: boolean }) | null} */
 let opened = null; // what was opened last: no draft until something in it is changed
 
 let changed = false; // whether it was, since then
@@ -199,7 +199,7 @@ const when = (time) =>
 /** A button that acts on its second click, for actions that cannot be undone. */
 function sure(properties, words, question, act) {
   let armed = 0;
-  const button = el("button", { type: "button", ...properties }, words);
+  const button = el("button", properties, words);
   button.addEventListener("click", (event) => {
     event.stopPropagation(); // the action may remove the button, and the menu would take the click for one outside
     if (armed) {
@@ -219,7 +219,7 @@ function sure(properties, words, question, act) {
 /** The line ``your draft of 20 Nov, 14:03 · discard``: before the buttons of the intro; where that is hidden, in the
     header. */
 export function placeDraftLine(intro, header) {
-  const line = el("span", { class: "draftline quiet", role: "status", hidden: true });
+  const line = el("span.draftline.quiet", { role: "status", hidden: true });
   const place = () => {
     if (intro.hidden) header.append(line);
     else intro.querySelector(".acts").before(line);
@@ -229,7 +229,7 @@ export function placeDraftLine(intro, header) {
   on("draft", (draft) => {
     line.hidden = !draft;
     if (!draft) return;
-    const link = (words, act) => el("button", { type: "button", class: "link", onclick: act }, words);
+    const link = (words, act) => createButton(words, { class: "link" }, act);
     line.replaceChildren(
       `your draft of ${when(draft.when)}`,
       " · ",
@@ -281,43 +281,25 @@ function renameRow(view, row, draft) {
 /** @param {DraftsMenu} view */
 function showDrafts(view) {
   const rows = drafts.list().map((draft) => {
-    const row = el("li", {});
-    const open = el(
-      "button",
-      {
-        type: "button",
-        class: "bare name",
-        title: draft.text.slice(0, 200),
-        onclick: () => {
-          view.menu.close();
-          drafts.open(draft.name);
-        },
-      },
-      draft.name,
-    );
+    const row = el("li");
+    const open = createButton(draft.name, { class: "bare name", title: draft.text.slice(0, 200) }, () => {
+      view.menu.close();
+      drafts.open(draft.name);
+    });
     row.append(
       open,
-      el("span", { class: "quiet" }, when(draft.when)),
-      el(
-        "button",
-        {
-          type: "button",
-          class: "bare",
-          "aria-label": `Rename ${draft.name}`,
-          onclick: (event) => {
-            event.stopPropagation();
-            renameRow(view, row, draft);
-          },
-        },
-        "rename",
-      ),
+      el("span.quiet", when(draft.when)),
+      createButton("rename", { class: "bare", "aria-label": `Rename ${draft.name}` }, (event) => {
+        event.stopPropagation();
+        renameRow(view, row, draft);
+      }),
       sure({ class: "bare", "aria-label": `Delete ${draft.name}` }, "delete", "really?", () => {
         drafts.remove(draft.name);
       }),
     );
     return row;
   });
-  view.list.replaceChildren(...(rows.length ? rows : [el("li", { class: "quiet" }, "No drafts yet.")]));
+  view.list.replaceChildren(...(rows.length ? rows : [el("li.quiet", "No drafts yet.")]));
 }
 
 /** The menu: ``Drafts``, to be put wherever there is room. */
@@ -330,36 +312,26 @@ export function createDraftsMenu() {
     autocomplete: "off",
     "aria-label": "Name of the draft",
   });
-  const status = el("p", { class: "quiet told", role: "status" });
+  const status = el("p.quiet.told", { role: "status" });
   const list = el("ul", { "aria-label": "Drafts in this browser" });
-  const form = el(
-    "form",
-    { class: "saveas" },
-    el("label", {}, "Save this grammar as", name),
-    el("button", { type: "submit" }, "Save"),
-  );
+  const form = el("form.saveas", el("label", "Save this grammar as", name), el("button", { type: "submit" }, "Save"));
   const forget = sure({ class: "link no" }, "Delete everything", "Delete all drafts and settings?", drafts.forget);
   const sheet = el(
-    "div",
-    { class: "sheetlet", hidden: true },
+    "div.sheetlet",
+    { hidden: true },
     form,
     status,
     list,
-    el("p", { class: "quiet keeps" }, el("span", {}, "Stored in this browser only."), forget),
+    el("p.quiet.keeps", el("span", "Stored in this browser only."), forget),
   );
   const box = el(
-    "div",
-    { class: "menu drafts" },
-    el("button", { type: "button", "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"),
+    "div.menu.drafts",
+    el("button", { "aria-haspopup": "true", "aria-expanded": "false" }, "Drafts"),
     sheet,
   );
   const menu = createMenu(box);
   /** @type {DraftsMenu} */
-  const view = {
-    status,
-    list,
-    menu,
-  };
+  const view = { status, list, menu };
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     status.textContent = drafts.save(name.value);

@@ -1,7 +1,11 @@
 /* States of a Graphviz picture are moved by a pointer or by keys, and their edges are redrawn between them; a picture
    that replaces another of the same machine moves its states from their old positions. An offset is kept by machine,
-   state id and label, so a state keeps its position while the grammar is edited. */
+   state id and label, so a state keeps its position while the grammar is edited.
+   d3-drag would replace the pointer alone, which the camera has anyway; edges and labels would be redrawn here too. */
 
+import { bound } from "./bound.js";
+import { setAttributes, svgEl, useUp } from "./dom.js";
+import { stateOf } from "./graph-state.js";
 import { on } from "./state.js";
 
 /** ``at`` is the offset of a box, ``bend`` how far an edge is bent, ``ground`` what hides the lines behind its label.
@@ -20,7 +24,6 @@ import { on } from "./state.js";
       machine: (() => string) | null,
     }} Drag */
 
-const NS = "http://www.w3.org/2000/svg";
 const TIP = 6;
 const HALF = 2.1; // length of an arrow head and half its width, as Graphviz draws them
 const APART = 18; // points between the middles of two edges that join the same states
@@ -30,10 +33,6 @@ const SPACE = 5; // points of blank at both ends of a label of Graphviz that nee
 
 /** @type {Point} */
 const NOWHERE = [0, 0];
-
-const put = (element, attributes) => {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-};
 
 const moved = (at) => at[0] !== 0 || at[1] !== 0;
 
@@ -70,18 +69,24 @@ function outline(node, [x, y]) {
     @param {Drag} drag */
 function measure(drag) {
   const { svg, names, nodes } = drag;
+  if (!svg) return;
   drag.isMeasured = true;
   nodes.clear();
   drag.edges = [];
-  for (const group of svg?.querySelectorAll(".node[data-id]") ?? []) {
-    const shapes = [...group.querySelectorAll("ellipse, polygon, rect, path:not(.start)")],
-      id = group.dataset.id.replace(/^state-/, "");
+  /** @type {NodeListOf<SVGGraphicsElement>} */
+  const groups = svg.querySelectorAll(".node[data-id]");
+  for (const group of groups) {
+    /** @type {NodeListOf<SVGGraphicsElement>} */
+    const shapes = group.querySelectorAll("ellipse, polygon, rect, path:not(.start)"),
+      id = stateOf(group);
     if (shapes.length && names.has(id))
-      nodes.set(id, { ...boxOf(shapes), group, round: shapes[0].nodeName === "ellipse" });
+      nodes.set(id, { ...boxOf([...shapes]), group, round: shapes[0].nodeName === "ellipse" });
   }
-  for (const group of svg?.querySelectorAll(".edge") ?? []) {
-    const source = nodes.get(group.dataset.source),
-      target = nodes.get(group.dataset.target);
+  /** @type {NodeListOf<SVGGraphicsElement>} */
+  const edges = svg.querySelectorAll(".edge");
+  for (const group of edges) {
+    const source = nodes.get(group.dataset.source ?? ""),
+      target = nodes.get(group.dataset.target ?? "");
     if (source && target && group.querySelector("path")) drag.edges.push(measuredEdge(group, source, target));
   }
   separateEdges(drag);
@@ -143,9 +148,9 @@ function placeLabel(edge, at) {
     if (at) text.setAttribute("transform", `translate(${at})`);
     else text.removeAttribute("transform");
   if (!at) return;
-  edge.ground ??= document.createElementNS(NS, "rect");
+  edge.ground ??= svgEl("rect");
   const { x, y, w, h } = edge.label;
-  put(edge.ground, {
+  setAttributes(edge.ground, {
     class: "paper",
     x: x - w + SPACE,
     y: y - h,
@@ -192,8 +197,8 @@ function redrawEdge(drag, edge) {
     [point, [end[0] - HALF * uy, end[1] + HALF * ux], [end[0] + HALF * uy, end[1] - HALF * ux], point].join(" "),
   );
   for (const bead of edge.group.querySelectorAll(".bead")) {
-    const at = edge.lines[0].getPointAtLength(edge.lines[0].getTotalLength() * bead.dataset.share);
-    put(bead, { cx: at.x, cy: at.y });
+    const { x: cx, y: cy } = edge.lines[0].getPointAtLength(edge.lines[0].getTotalLength() * bead.dataset.share);
+    setAttributes(bead, { cx, cy });
   }
   /** @type {Point} */
   const middle = [(start[0] + 2 * control[0] + end[0]) / 4, (start[1] + 2 * control[1] + end[1]) / 4];
@@ -265,8 +270,7 @@ function grab(drag, target) {
   let held = drag.names.has(id);
   const cancel = (event) => {
     if (event.key === "Escape") {
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
       moveTo(drag, id, first);
       drop();
     }
@@ -292,7 +296,7 @@ function key(drag, id, name) {
   return true;
 }
 
-/** Put one state back, or all. @param {Drag} drag */
+/** Put one state back, or all. @param {Drag} drag @param {string} [id] */
 function reset(drag, id) {
   if (!drag.svg) return;
   for (const [one, name] of drag.names)
@@ -314,10 +318,5 @@ export function createDrag(machine) {
     edges: [],
   };
   if (machine) on("example", () => drag.kept.clear());
-  return {
-    open: (next, record) => open(drag, next, record),
-    grab: (target) => grab(drag, target),
-    key: (id, name) => key(drag, id, name),
-    reset: (id) => reset(drag, id),
-  };
+  return bound(drag, { open, grab, key, reset });
 }

@@ -205,7 +205,7 @@ export const arrange = (drawing, drawn) =>
   drawing.arranging.run(async (ask) => {
     const answer = await ask(drawing.server.arrange_machine, { text: drawing.text });
     if (answer.ok) placeStates(drawing, answer, drawn);
-    else if (drawn) showNotice(answer.fault || answer.why);
+    else if (drawn) showNotice(answer.why);
   });
 
 /** @param {Drawing} drawing */

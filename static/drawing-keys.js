@@ -1,6 +1,6 @@
 /* Draws a machine with the keyboard alone. */
 
-import { targetOf } from "./dom.js";
+import { targetOf, useUp } from "./dom.js";
 import { addState, connect, move, redo, runCommand, undo } from "./drawing-edits.js";
 import { focusSelected, GRID, partKey, placeOf, say } from "./drawing-state.js";
 import { fit, render, reveal, select, zoom } from "./drawing-view.js";
@@ -118,8 +118,7 @@ export function listenToKeys(drawing, box) {
     if (event.target !== canvas && !world.contains(targetOf(event))) return;
     if (event.ctrlKey || event.metaKey) return;
     if (pressKey(drawing, event) === false) return;
-    event.preventDefault();
-    event.stopPropagation(); // letters are keys of the page too
+    useUp(event); // letters are keys of the page too
   });
   box.addEventListener("keydown", (event) => {
     if (!targetOf(event).matches("input")) undoKey(drawing, event);

@@ -2,8 +2,10 @@
    text step by step. */
 
 import { createLatest } from "./ask.js";
-import { el, svgEl } from "./dom.js";
+import { createButton, el, svgEl, VERBATIM } from "./dom.js";
 import { entryOf, head, nameShown } from "./machine-shapes.js";
+
+/** @import { StatesRead } from "./wire" */
 
 /** @typedef {ReturnType<typeof createLabelField>} LabelField
     @typedef {ReturnType<typeof createStepper>} Stepper */
@@ -107,19 +109,12 @@ export function elementsOf({ model, shapes, selected, describe, problemsOf, lit,
 
 /** One field for names and labels, over the place that is edited; ``done`` gets the value, or null if it was left. */
 export function createLabelField(canvas) {
-  const input = el("input", {
-    type: "text",
-    class: "labelfield",
-    hidden: true,
-    spellcheck: "false",
-    autocapitalize: "off",
-    autocomplete: "off",
-    autocorrect: "off",
-  });
+  const input = el("input.labelfield", { type: "text", hidden: true, ...VERBATIM, autocorrect: "off" });
   canvas.append(input);
   /** @type {((value: string | null) => void) | null} */
   let finish = null;
-  function close(value = null) {
+  /** @param {string | null} value */
+  function close(value) {
     if (!finish) return;
     const done = finish;
     finish = null;
@@ -162,26 +157,24 @@ export function createStepper(button, { path, show }) {
     type: "text",
     "aria-label": "A text to read step by step",
     placeholder: "a text to read step by step",
-    spellcheck: "false",
-    autocapitalize: "off",
-    autocomplete: "off",
+    ...VERBATIM,
   });
-  const back = el("button", { type: "button", "aria-label": "One character back", onclick: () => go(at - 1) }, "◀"),
-    next = el("button", { type: "button", "aria-label": "Read the next character", onclick: () => go(at + 1) }, "▶");
-  const status = el("span", { class: "quiet", role: "status" });
-  const element = el("div", { class: "stepper", hidden: true }, input, back, next, status);
-  /** @type {any} */
-  let sets = null;
+  const back = createButton("◀", { "aria-label": "One character back" }, () => go(at - 1)),
+    next = createButton("▶", { "aria-label": "Read the next character" }, () => go(at + 1));
+  const status = el("span.quiet", { role: "status" });
+  const element = el("div.stepper", { hidden: true }, input, back, next, status);
+  /** @type {StatesRead[]} */
+  let sets = []; // empty before they are asked for
   let at = -1;
   const latest = createLatest();
 
   /** Ask for the states along the text, once; then show those after a number of characters. */
   async function go(to) {
-    if (!sets) {
+    if (!sets.length) {
       const answer = await latest.run((ask) => path(ask, input.value));
       if (!answer) return;
       if (!answer.ok) {
-        status.textContent = answer.fault || answer.why || "";
+        status.textContent = answer.why || "";
         return;
       }
       sets = answer.sets;
@@ -200,8 +193,8 @@ export function createStepper(button, { path, show }) {
   }
   function forget() {
     latest.drop();
-    if (!sets && at < 0) return;
-    [sets, at] = [null, -1];
+    if (!sets.length && at < 0) return;
+    [sets, at] = [[], -1];
     status.textContent = "";
     back.disabled = next.disabled = false;
     show(null);

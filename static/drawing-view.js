@@ -1,6 +1,6 @@
 /* Shows a drawn machine: its elements, the buttons of what is selected, and the part that is seen. */
 
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { elementsOf } from "./drawing-parts.js";
 import {
   describe,
@@ -39,8 +39,8 @@ export function render(drawing) {
   tool.redo.disabled = !drawing.future.length;
   showChosen(drawing);
   drawing.listed.replaceChildren(
-    ...[...model.states.keys()].map((state) => el("li", {}, describe(drawing, { state }))),
-    ...model.edges.map((_, edge) => el("li", {}, describe(drawing, { edge }))),
+    ...[...model.states.keys()].map((state) => el("li", describe(drawing, { state }))),
+    ...model.edges.map((_, edge) => el("li", describe(drawing, { edge }))),
   );
 }
 
@@ -62,29 +62,22 @@ function showChosen(drawing) {
   if (about.hidden || !selected) return;
   const command = (name, label, title, more = {}) => act(label, title, null, { "data-command": name, ...more });
   const remover = command("remove", "Delete", "Delete (Delete key)");
-  const why = problemsOf(drawing, selected).map(({ message }) => el("p", { class: "problem" }, message));
+  const why = problemsOf(drawing, selected).map(({ message }) => el("p.problem", message));
   if (selected.state !== undefined) {
     const state = stateNamed(drawing, selected.state);
     const toggler = (word, label) =>
       command(word, label, `${label} state (${label[0]})`, { "aria-pressed": String(state[word]) });
     const toggles = [toggler("initial", "Initial"), toggler("final", "Final")];
-    about.replaceChildren(
-      el("b", {}, state.name),
-      ...toggles,
-      command("edit", "Rename", "Rename (F2)"),
-      remover,
-      ...why,
-    );
+    about.replaceChildren(el("b", state.name), ...toggles, command("edit", "Rename", "Rename (F2)"), remover, ...why);
   } else {
     const { source, target } = model.edges[selected.edge];
     const edit = command("edit", "Label", "Edit the label (Enter)");
-    about.replaceChildren(el("b", {}, `${source} → ${target}`), edit, remover, ...why);
+    about.replaceChildren(el("b", `${source} → ${target}`), edit, remover, ...why);
   }
 }
 
 /** A button with a label and a title. */
-export const act = (label, title, run, more = {}) =>
-  el("button", { type: "button", title, onclick: run, ...more }, label);
+export const act = (label, title, run, more = {}) => createButton(label, { title, ...more }, run);
 
 /** @param {Drawing} drawing */
 export function fit(drawing) {

@@ -3,6 +3,7 @@
    two views of one thing and one undo works for both. */
 
 import { createLatest } from "./ask.js";
+import { bound } from "./bound.js";
 import { debounce, el, svgEl, targetOf } from "./dom.js";
 import { addState, arrange, redo, runCommand, setEdgeMode, show, undo } from "./drawing-edits.js";
 import { listenToKeys, undoKey } from "./drawing-keys.js";
@@ -41,12 +42,11 @@ const createTools = (drawing) => ({
 function createElements() {
   const world = svgEl("g", { class: "world" }),
     svg = svgEl("svg", { class: "machine", "aria-hidden": "false" }, world),
-    empty = el("p", { class: "quiet hint" }),
-    about = el("div", { class: "chosen", hidden: true });
+    empty = el("p.quiet.hint"),
+    about = el("div.chosen", { hidden: true });
   const canvas = el(
-    "div",
+    "div.sketch",
     {
-      class: "sketch",
       tabindex: "0",
       role: "application",
       "aria-label": "Drawing of the machine",
@@ -56,8 +56,8 @@ function createElements() {
     empty,
     about,
   );
-  const listed = el("ul", { class: "sr", "aria-label": "States and edges of the drawing" }),
-    aloud = el("p", { class: "sr", role: "status" });
+  const listed = el("ul.sr", { "aria-label": "States and edges of the drawing" }),
+    aloud = el("p.sr", { role: "status" });
   return { world, svg, empty, about, canvas, listed, aloud };
 }
 
@@ -73,9 +73,9 @@ export function createDrawing(box, { server, write, more = [] }) {
     show: (path) => light(drawing, path),
   });
   const drawing = createState(server, write, tool, elements, createLabelField(canvas), stepper);
-  const bar = el("div", { class: "drawbar", role: "toolbar", "aria-label": "Drawing" });
+  const bar = el("div.drawbar", { role: "toolbar", "aria-label": "Drawing" });
   bar.append(...Object.values(tool).slice(0, -1), ...more, tool.large);
-  const help = el("p", { class: "sr", id: "wb-drawing-help" }, HELP);
+  const help = el("p.sr", { id: "wb-drawing-help" }, HELP);
   box.replaceChildren(bar, canvas, stepper.element, help, listed, aloud);
   // the states after a text that another part of the page is about; null for none
   on("light machine", (path) => light(drawing, path));
@@ -83,8 +83,7 @@ export function createDrawing(box, { server, write, more = [] }) {
   listenToKeys(drawing, box);
   listenToView(drawing, box);
   return {
-    show: (text, options) => show(drawing, text, options),
-    undoKey: (event) => undoKey(drawing, event),
+    ...bound(drawing, { show, undoKey }),
     follow: createFollower(drawing),
     /** Focus the drawing, or the part at a piece of the text. */
     focus(piece) {
@@ -105,7 +104,7 @@ export function createDrawing(box, { server, write, more = [] }) {
 function listenToView(drawing, box) {
   const { about, canvas, svg, tool } = drawing;
   about.addEventListener("click", (event) =>
-    runCommand(drawing, targetOf(event).closest("[data-command]")?.dataset.command),
+    runCommand(drawing, targetOf(event).closest("[data-command]")?.dataset.command ?? ""),
   );
   svg.addEventListener(
     "wheel",

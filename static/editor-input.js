@@ -1,5 +1,6 @@
 /* What is typed in the editor, its keys and the pointer over it. */
 
+import { hasModifier } from "./dom.js";
 import { caretMoved, describeName, goToDefinition, markRelated, sameName } from "./editor-names.js";
 import { atCaret, clearMarks, draw, type } from "./editor-state.js";
 import { shiftMarks } from "./text-edits.js";
@@ -12,7 +13,7 @@ function noteInput(editor) {
   editor.replacesAll = !value.slice(0, selectionStart).trim() && !value.slice(selectionEnd).trim();
 }
 
-/** @param {Editor} editor */
+/** @param {Editor} editor @param {Event & { inputType?: string }} event */
 function readInput(editor, event) {
   const text = editor.area.value;
   [editor.problems, editor.places] = [editor.problems, editor.places].map((marks) =>
@@ -31,9 +32,9 @@ function readInput(editor, event) {
   editor.replacesAll = false;
 }
 
-/** @param {Editor} editor */
+/** @param {Editor} editor @param {KeyboardEvent} event */
 function pressKey(editor, event) {
-  const plain = !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing;
+  const plain = !hasModifier(event) && !event.isComposing;
   if (event.key === "Escape") leave(editor, event);
   else if (event.key === "F12" && goToDefinition(editor, editor.area.selectionStart)) event.preventDefault();
   else if (event.key === "Enter" && plain && !event.shiftKey && editor.notation !== "regex") {
@@ -48,7 +49,7 @@ function pressKey(editor, event) {
   }
 }
 
-/** @param {Editor} editor */
+/** @param {Editor} editor @param {PointerEvent} event */
 function movePointer(editor, event) {
   if (event.pointerType === "touch" || !document.caretPositionFromPoint) return;
   cancelAnimationFrame(editor.pointerAsked);
@@ -84,7 +85,7 @@ export function listen(editor) {
 }
 
 /** Back to the link that led here, or out, so that Tab and the page's own keys work from there.
-    @param {Editor} editor */
+    @param {Editor} editor @param {KeyboardEvent} event */
 function leave(editor, event) {
   const back = editor.origin?.isConnected && editor.origin !== document.body ? editor.origin : null;
   editor.origin = null;

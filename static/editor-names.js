@@ -8,7 +8,6 @@ import { namesIn } from "./notations.js";
 
 /** Characters from which looking for a name takes as long as painting a line. */
 const LONG = 10_000;
-
 const PAIRS = { "(": ")", "[": "]", "{": "}" };
 const CLOSING = new Set(Object.values(PAIRS));
 

@@ -45,7 +45,7 @@ export const atCaret = (editor) =>
     : -1;
 
 /** Type something as a person would: the browser's undo knows it. Many lines take it seconds, so they go in at
-      once. @param {Editor} editor */
+    once. @param {Editor} editor @param {string} text */
 export function type(editor, text) {
   if (text.split("\n").length > LINES || !document.execCommand("insertText", false, text)) {
     editor.area.setRangeText(text, editor.area.selectionStart, editor.area.selectionEnd, "end");

@@ -1,7 +1,7 @@
 /* Dialogs in which a teacher makes an exercise, or a course, and copies its link. */
 
 import { createLatest } from "./ask.js";
-import { copyText, createDialog, el } from "./dom.js";
+import { copyText, createButton, createDialog, el } from "./dom.js";
 import { printSheet } from "./exercise-shelf.js";
 import { notations } from "./notations.js";
 import { state, wholeOf } from "./state.js";
@@ -32,21 +32,16 @@ function linkBox(fragment, said) {
   const field = el("input", { readonly: true, "aria-label": "The link", value: address });
   field.addEventListener("focus", () => field.select());
   return [
-    el("p", { class: "good" }, said),
+    el("p.good", said),
     field,
     el(
-      "p",
-      { class: "acts" },
-      el(
-        "button",
-        { type: "button", class: "copy", onclick: (event) => copyText(address, event.target) },
-        "Copy the link",
-      ),
+      "p.acts",
+      createButton("Copy the link", { class: "copy" }, (event) => copyText(address, event.currentTarget)),
     ),
   ];
 }
 
-const failed = (answer) => el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`);
+const failed = (answer) => el("p.no", `✗ ${answer.why}`);
 
 /** @param {MakerForms} forms */
 async function exercise(forms) {
@@ -55,13 +50,13 @@ async function exercise(forms) {
     .querySelector(".solution")
     .replaceChildren(
       `The solution, as ${notations[solution.notation].label}: `,
-      el("code", {}, solution.text.length > 120 ? `${solution.text.slice(0, 120)}…` : solution.text || "nothing yet"),
+      el("code", solution.text.length > 120 ? `${solution.text.slice(0, 120)}…` : solution.text || "nothing yet"),
     );
   const boxes = forms.form.querySelector(".kinds div");
   if (!boxes.children.length)
     boxes.append(
       ...Object.entries(notations).map(([name, { label }]) =>
-        el("label", {}, el("input", { type: "checkbox", name: "notation", value: name }), label),
+        el("label", el("input", { type: "checkbox", name: "notation", value: name }), label),
       ),
     );
   const conditions = forms.form.querySelector(".conditions div");
@@ -73,7 +68,7 @@ async function exercise(forms) {
         const number = counts
           ? el("input", { type: "number", min: "1", max: "9999", value: "4", "aria-label": words })
           : null;
-        return el("label", {}, box, before, number, after ?? "");
+        return el("label", box, before, number, after ?? "");
       }),
     );
   forms.form.querySelector(".escapes").textContent = 'In a text \\n is a line break; "" alone is the empty text.';
@@ -89,7 +84,8 @@ const fieldOf = (form, name) => /** @type {HTMLInputElement} */ (form.elements.n
 const field = (forms, name) => fieldOf(forms.form, name);
 
 /** @param {MakerForms} forms */
-const checkedOf = (forms, name) => [...forms.form.querySelectorAll(`[name=${name}]:checked`)];
+const checkedOf = (forms, name) =>
+  /** @type {HTMLInputElement[]} */ ([...forms.form.querySelectorAll(`[name=${name}]:checked`)]);
 
 /** The exercise as the form describes it. @param {MakerForms} forms */
 const described = (forms) => ({
@@ -100,7 +96,8 @@ const described = (forms) => ({
   notations: checkedOf(forms, "notation").map((box) => box.value),
   conditions: Object.fromEntries(
     checkedOf(forms, "condition").map((box) => {
-      const number = box.parentNode.querySelector("[type=number]");
+      /** @type {HTMLInputElement | null} */
+      const number = box.closest("label").querySelector("[type=number]");
       return [box.value, number ? Number(number.value) : true];
     }),
   ),
@@ -108,7 +105,7 @@ const described = (forms) => ({
 
 /** @param {MakerForms} forms */
 function showExercise(forms, answer) {
-  forms.opener.hidden = Boolean(answer.fault || !answer.ok);
+  forms.opener.hidden = !answer.ok;
   if (forms.opener.hidden) {
     forms.made.replaceChildren(failed(answer));
     return;
@@ -126,10 +123,9 @@ const courseField = (forms, name) => fieldOf(forms.courseForm, name);
 async function course(forms) {
   const choice = courseField(forms, "add");
   if (!choice.children.length) {
-    const lessons = [...document.querySelectorAll("#wb-learn .pick option")].map((one) => [
-      one.value,
-      one.textContent.trim(),
-    ]);
+    const lessons = [
+      .../** @type {NodeListOf<HTMLOptionElement>} */ (document.querySelectorAll("#wb-learn .pick option")),
+    ].map((one) => [one.value, one.textContent.trim()]);
     const exercises = (await forms.shelf.all()).map((one, i) => [one.exercise, `${i + 1}  ${one.title}`]);
     const group = (label, members) =>
       el("optgroup", { label }, ...members.map(([value, text]) => el("option", { value }, text)));
@@ -147,15 +143,13 @@ async function course(forms) {
 const sheet = (forms, solutions) =>
   forms.newest.run(async (ask) => {
     const answer = await ask(forms.server.solution_sheet, { items: courseField(forms, "items").value });
-    if (answer.fault || !answer.ok) forms.status.replaceChildren(failed(answer));
+    if (!answer.ok) forms.status.replaceChildren(failed(answer));
     else printSheet(courseField(forms, "title").value || "Exercises", answer.exercises, solutions);
   });
 
-/** @param {HTMLDialogElement} maker @param {HTMLElement} courseMaker @param {Server} server
-    @param {Record<string, any>} acts */
+/** @param {HTMLDialogElement} maker @param {HTMLDialogElement} courseMaker @param {Server} server
+    @param {{ open: (exercise: string) => void, shelf: ReturnType<typeof createShelf> }} acts */
 export function createMakers(maker, courseMaker, server, { open, shelf }) {
-  const showMaker = createDialog(maker);
-  const showCourse = createDialog(courseMaker);
   const form = maker.querySelector("form");
   const made = form.querySelector(".made");
   const opener = form.querySelector(".open");
@@ -163,7 +157,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   form.querySelector(".suggest").addEventListener("click", () =>
     latest.run(async (ask) => {
       const answer = await ask(server.suggest_examples, wholeOf(state));
-      if (answer.fault || !answer.ok) made.replaceChildren(failed(answer));
+      if (!answer.ok) made.replaceChildren(failed(answer));
       else for (const name of ["accepts", "rejects"]) field(forms, name).value = linesOf(answer[name]);
     }),
   );
@@ -180,8 +174,8 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
   const newest = createLatest({ busy: (waiting) => courseForm.setAttribute("aria-busy", String(waiting)) });
   /** @type {MakerForms} */
   const forms = {
-    showMaker,
-    showCourse,
+    showMaker: createDialog(maker),
+    showCourse: createDialog(courseMaker),
     form,
     made,
     opener,
@@ -203,7 +197,7 @@ export function createMakers(maker, courseMaker, server, { open, shelf }) {
     newest.run(async (ask) => {
       const [title, items] = [courseField(forms, "title").value, courseField(forms, "items").value];
       const answer = await ask(server.make_course, { title, items });
-      if (answer.fault || !answer.ok) status.replaceChildren(failed(answer));
+      if (!answer.ok) status.replaceChildren(failed(answer));
       else status.replaceChildren(...linkBox(answer.link, "This is the link to the course:"));
     });
   });

@@ -1,8 +1,9 @@
 /* Beside the lessons: the list of exercises, and a course that a teacher shared; what is solved is kept here. */
 
+import { parameters, setParameters } from "./address.js";
 import { askServer, createLatest } from "./ask.js";
-import { el, markChosen, printAlone, radios, showNotice } from "./dom.js";
-import { words } from "./learn.js";
+import { createButton, el, markChosen, printAlone, radios, showNotice } from "./dom.js";
+import { inlineMarkup } from "./inline-markup.js";
 import { notations } from "./notations.js";
 import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
@@ -42,27 +43,19 @@ const stepsDone = ({ lesson, steps }) => {
 export function printSheet(title, exercises, solutions = false) {
   const texts = (label, list) =>
     list.length
-      ? el(
-          "p",
-          { class: "texts" },
-          `${label}: `,
-          ...list.map((text) => (text ? el("code", {}, text) : el("em", {}, "the empty text"))),
-        )
+      ? el("p.texts", `${label}: `, ...list.map((text) => (text ? el("code", text) : el("em", "the empty text"))))
       : "";
   const sheet = el(
-    "div",
-    { class: "wb sheets tasks" },
-    el("h1", {}, solutions ? `${title}: solutions` : title),
-    solutions ? "" : el("p", { class: "name" }, "Name", el("span", {}), "Date", el("span", {})),
+    "div.wb.sheets.tasks",
+    el("h1", solutions ? `${title}: solutions` : title),
+    solutions ? "" : el("p.name", "Name", el("span"), "Date", el("span")),
     ...exercises.map((one, i) =>
       el(
         "article",
-        {},
-        el("h2", {}, `${i + 1}  ${one.title}`),
-        el("p", {}, ...words(one.task)),
+        el("h2", `${i + 1}  ${one.title}`),
+        el("p", ...inlineMarkup(one.task)),
         el(
-          "p",
-          { class: "texts" },
+          "p.texts",
           [one.notations.map((name) => notations[name]?.label ?? name).join(" or "), ...one.conditions]
             .filter(Boolean)
             .join(" · "),
@@ -70,7 +63,7 @@ export function printSheet(title, exercises, solutions = false) {
         texts("Accepted", one.accepts),
         texts("Rejected", one.rejects),
         solutions
-          ? el("div", {}, el("pre", {}, one.text.trim()), el("p", {}, ...words(one.teaches)))
+          ? el("div", el("pre", one.text.trim()), el("p", ...inlineMarkup(one.teaches)))
           : el("div", { class: one.notations.includes("machine") ? "room drawn" : "room" }),
       ),
     ),
@@ -81,9 +74,9 @@ export function printSheet(title, exercises, solutions = false) {
 /** The list of the server, asked for once. @param {Shelf} card */
 function load(card) {
   card.asking ??= askServer(card.server.exercise_list, {}).then((answer) => {
-    if (answer.fault || !answer.ok) {
+    if (!answer.ok) {
       card.asking = null;
-      card.page.replaceChildren(el("p", { class: "no" }, `✗ ${answer.fault || answer.why}`));
+      card.page.replaceChildren(el("p.no", `✗ ${answer.why}`));
       return;
     }
     card.all = answer.exercises;
@@ -106,23 +99,18 @@ function show(card, tab) {
 
 /** ``?learn=exercises`` opens this list; the address of a lesson is written by the lessons. */
 function address(tab) {
-  const asked = new URLSearchParams(location.search);
-  if (state.view !== "learn" || (tab === "lessons" && asked.get("learn") !== "exercises")) return;
-  asked.delete("learn");
-  asked.delete("step");
-  if (tab === "exercises" || (tab === "course" && !location.hash.startsWith("#c="))) asked.set("learn", "exercises");
-  const rest = String(asked);
-  history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
+  if (state.view !== "learn" || (tab === "lessons" && parameters().get("learn") !== "exercises")) return;
+  const isNamed = tab === "exercises" || (tab === "course" && !location.hash.startsWith("#c="));
+  setParameters({ learn: isNamed ? "exercises" : null, step: null });
 }
 
 /** @param {Shelf} card @param {ExerciseEntry} one */
 function entry(card, one, number) {
   const solved = progress.isDone(one.key);
   return row(number, one.title, solved ? "✓ solved" : "", solved, () => card.acts.open(one.exercise), [
-    el("span", { class: "about" }, ...words(one.task)),
+    el("span.about", ...inlineMarkup(one.task)),
     el(
-      "span",
-      { class: "about small" },
+      "span.about.small",
       [...one.notations.map((name) => notations[name]?.label ?? name), ...one.conditions].join(" · "),
     ),
   ]);
@@ -131,14 +119,10 @@ function entry(card, one, number) {
 const row = (number, title, mark, good, act, more) =>
   el(
     "li",
-    {},
-    el(
-      "button",
-      { type: "button", onclick: act },
-      el("span", { class: "n" }, String(number)),
-      el("span", { class: "t" }, title),
-      el("span", { class: good ? "m good" : "m" }, mark),
-      ...more,
+    createButton(
+      [el("span.n", String(number)), el("span.t", title), el("span", { class: good ? "m good" : "m" }, mark), ...more],
+      {},
+      act,
     ),
   );
 
@@ -150,37 +134,32 @@ async function draw(card) {
   else drawExercises(card);
 }
 
-const button = (text, act, properties = {}) => el("button", { type: "button", onclick: act, ...properties }, text);
+const button = (text, act, properties = {}) => createButton(text, properties, act);
 
 /** @param {Shelf} card */
 function drawExercises(card) {
   const solved = card.all.filter((one) => progress.isDone(one.key)).length;
-  const shelves = [...new Set(card.all.map((one) => one.shelf))];
+  const shelves = [...Map.groupBy(card.all, (one) => one.shelf)];
   card.page.replaceChildren(
     el(
       "header",
-      {},
-      el("h2", {}, "Exercises"),
+      el("h2", "Exercises"),
       el("span", { class: solved === card.all.length ? "good" : "quiet" }, `${solved} of ${card.all.length} solved`),
-      el("span", { class: "grow" }),
+      el("span.grow"),
       button("Print the sheet", () => printSheet("Exercises", card.all)),
       button("Make an exercise", () => card.acts.make()),
       button("Make a course", () => emit("make course")),
       solved ? button("Reset progress", reset) : "",
     ),
-    ...shelves.map((title) =>
+    ...shelves.map(([title, members]) =>
       el(
         "section",
         { "aria-label": title },
-        el("h3", {}, title),
-        el(
-          "ol",
-          {},
-          ...card.all.filter((one) => one.shelf === title).map((one) => entry(card, one, card.all.indexOf(one) + 1)),
-        ),
+        el("h3", title),
+        el("ol", ...members.map((one) => entry(card, one, card.all.indexOf(one) + 1))),
       ),
     ),
-    el("p", { class: "quiet small" }, "Your answers and what you have solved are kept in this browser."),
+    el("p.quiet.small", "Your answers and what you have solved are kept in this browser."),
   );
 }
 
@@ -202,16 +181,14 @@ function drawCourse(card) {
   card.page.replaceChildren(
     el(
       "header",
-      {},
-      el("h2", {}, title),
-      el("span", { class: "quiet" }, `${count} of ${items.length} done`),
-      el("span", { class: "grow" }),
+      el("h2", title),
+      el("span.quiet", `${count} of ${items.length} done`),
+      el("span.grow"),
       button("Print the sheet", () => printSheet(title, exercisesOf(card.course))),
       button("Leave the course", () => leaveCourse(card)),
     ),
     el(
-      "ol",
-      { class: "plain" },
+      "ol.plain",
       ...items.map((one, i) =>
         "lesson" in one
           ? row(
@@ -237,8 +214,8 @@ const exercisesOf = (one) => one.items.filter((each) => !("lesson" in each));
 const readCourse = (card, link) =>
   card.reading.run(async (ask) => {
     const answer = await ask(card.server.course, { course: link });
-    if (answer.fault || !answer.ok) {
-      showNotice(answer.fault || answer.why);
+    if (!answer.ok) {
+      showNotice(answer.why);
       return false;
     }
     card.course = answer;
@@ -260,8 +237,6 @@ function leaveCourse(card) {
 export function createShelf(box, server, acts) {
   const page = box.querySelector(".exlist");
   const tabs = box.querySelector(".tabs");
-  const chooseTab = radios(tabs, "data-tab", Object.entries(TABS), (tab) => show(card, tab));
-  const reading = createLatest();
   /** @type {Shelf} */
   const card = {
     page,
@@ -270,8 +245,8 @@ export function createShelf(box, server, acts) {
     course: null,
     kinds: [],
     asking: null,
-    chooseTab,
-    reading,
+    chooseTab: radios(tabs, "data-tab", Object.entries(TABS), (tab) => show(card, tab)),
+    reading: createLatest(),
     server,
     acts,
   };
@@ -279,7 +254,7 @@ export function createShelf(box, server, acts) {
     if (view !== "learn") return;
     const kept = saved.get("course");
     if (!card.course && kept) await readCourse(card, kept);
-    const asked = location.hash.startsWith("#c=") ? null : new URLSearchParams(location.search).get("learn");
+    const asked = location.hash.startsWith("#c=") ? null : parameters().get("learn");
     const wanted = asked && (asked === "exercises" ? asked : "lessons");
     show(card, document.body.dataset.shelf ?? wanted ?? saved.get("learn tab", "lessons"));
   });

@@ -1,8 +1,9 @@
 /* The state of an exercise: the one that is open, and the answers that were typed. */
 
+import { setParameters } from "./address.js";
 import { el } from "./dom.js";
 import { progress } from "./exercise-shelf.js";
-import { words } from "./learn.js";
+import { inlineMarkup } from "./inline-markup.js";
 import { notations } from "./notations.js";
 import { state, wholeOf } from "./state.js";
 import { saved } from "./storage.js";
@@ -41,14 +42,10 @@ export function keepAnswer(card) {
 
 /** The exercise in the address while it is in sight, so that a reload opens it again. @param {ExerciseCard} card */
 export function writeAddress(card) {
-  const asked = new URLSearchParams(location.search);
   const named = (state.view === "learn" ? "" : card.opened?.exercise) ?? "";
   const isLink = named.startsWith("x=");
-  asked.delete("exercise");
-  if (named && !isLink) asked.set("exercise", named);
   const hash = isLink ? `#${named}` : /^#x=/.test(location.hash) ? "" : location.hash;
-  const rest = String(asked);
-  history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + hash);
+  setParameters({ exercise: (!isLink && named) || null }, hash);
 }
 
 /** @param {ExerciseCard} card */
@@ -60,17 +57,17 @@ export function show(card) {
   card.find(".where").textContent = number ? `${list} ${number} of ${count}` : "Exercise";
   card.find("h2").textContent = title;
   card.find(".solved").hidden = !progress.isDone(card.opened.key);
-  card.find(".task").replaceChildren(...words(task));
+  card.find(".task").replaceChildren(...inlineMarkup(task));
   const kinds = card.opened.notations.map((name) => notations[name]?.label ?? name).join(" or ");
   card
     .find(".rules")
     .replaceChildren(
-      ...[kinds && `as ${kinds}`, ...card.opened.conditions].filter(Boolean).map((each) => el("li", {}, each)),
+      ...[kinds && `as ${kinds}`, ...card.opened.conditions].filter(Boolean).map((each) => el("li", each)),
     );
   card.find(".rules").hidden = !card.find(".rules").children.length;
   card.hint.hidden = !has;
   card.hinted.hidden = true;
-  card.hinted.replaceChildren(...words(has));
+  card.hinted.replaceChildren(...inlineMarkup(has));
   card.hint.setAttribute("aria-expanded", "false");
   card.find("button.next").hidden = !next;
   card.result.replaceChildren();

@@ -1,6 +1,7 @@
 /* An exercise in the workbench: a bar over the editor with the task, the check of the answer and its counterexample.
    The solution stays on the server, and in the link, which this page does not decode. */
 
+import { parameters } from "./address.js";
 import { createLatest } from "./ask.js";
 import { debounce, showNotice } from "./dom.js";
 import { askSolution, checkAnswer } from "./exercise-check.js";
@@ -12,7 +13,7 @@ import { emit, on, onBegun, state } from "./state.js";
 
 /** @import { ExerciseCard } from "./exercise-state" */
 
-/** @import { Answer, Context, ExerciseVerdict, OpenedExercise } from "./wire" */
+/** @import { Context } from "./wire" */
 const KEEP = 400; // milliseconds without a key until the answer is kept
 
 /** Open the dialog that makes an exercise, or a course of several. @param {ExerciseCard} card */
@@ -40,7 +41,7 @@ function open(card, exercise) {
   return card.opening.run(async (ask, wait) => {
     const place = await wait(card.shelf.placeOf(exercise));
     const answer = await ask(card.server.exercise, { exercise });
-    if (answer.fault || !answer.ok) showNotice(answer.fault || answer.why);
+    if (!answer.ok) showNotice(answer.why);
     else showExercise(card, { ...answer, ...place });
   });
 }
@@ -61,7 +62,7 @@ function showExercise(card, answer) {
 function leave(card) {
   if (!card.opened) return;
   card.keepSoon.now();
-  card.opened = /** @type {any} */ (null);
+  card.opened = null;
   card.checking.drop();
   delete state.example?.exercise; // from now on the text is a draft as any other
   writeAddress(card);
@@ -108,7 +109,7 @@ function listenToPage(card) {
 
 /** @param {ExerciseCard} card */
 async function followAddress(card) {
-  const named = new URLSearchParams(location.search).get("exercise");
+  const named = parameters().get("exercise");
   if (location.hash.startsWith("#x=")) await open(card, location.hash.slice(1));
   else if (location.hash.startsWith("#c=")) await card.shelf.openCourse(location.hash.slice(1));
   else if (named) await open(card, named);
@@ -118,11 +119,7 @@ async function followAddress(card) {
 export function mountExercise({ element, server }) {
   const find = (selector) => element.querySelector(selector);
   const bar = find(".exbar");
-  const result = find(".result");
-  const hint = find("button.hint");
-  const hinted = find(".hinttext");
   const check = find("button.check");
-  const opening = createLatest({ busy: (waiting) => bar.setAttribute("aria-busy", String(waiting)) });
   const checking = createLatest({
     busy: (waiting) => {
       check.disabled = waiting;
@@ -138,12 +135,12 @@ export function mountExercise({ element, server }) {
   const card = {
     find,
     bar,
-    result,
-    hint,
-    hinted,
+    result: find(".result"),
+    hint: find("button.hint"),
+    hinted: find(".hinttext"),
     check,
     opened: null,
-    opening,
+    opening: createLatest({ busy: (waiting) => bar.setAttribute("aria-busy", String(waiting)) }),
     checking,
     shelf,
     makers: null,

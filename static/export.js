@@ -1,18 +1,20 @@
 /* What leaves the page as files: the grammar, its tests, the machine that is shown, the run. Pictures are made here
    from what is on the page; whole machines are written by the server. */
 
-import { copyText, download, el, showNotice } from "./dom.js";
+import { copyText, csvText, download, el, setAttributes, showNotice, svgEl } from "./dom.js";
 import { dotText } from "./dot-text.js";
 import { notations } from "./notations.js";
 import { cards, fileNameNow, grammarOf, nameNow, on, state, titleNow } from "./state.js";
 import { hexOf, readOf, spelledText } from "./tokens.js";
 import { work } from "./work.js";
 
+/** @import { Answer, Head, Picture } from "./wire" */
+
 const SVG = "http://www.w3.org/2000/svg";
 const MARGIN = 12; // around a picture, in its own points
 const SCALE = 2,
   WIDEST = 8192; // pixels a point in a PNG, and pixels a side may have
-let drawn = /** @type {any} */ (null);
+let drawn = /** @type {Answer<Picture> | null} */ (null);
 
 on("drawn", (answer) => {
   drawn = answer?.ok ? answer : null;
@@ -68,18 +70,13 @@ function copied(live) {
   const [x, y, wide, high] = [box.x - MARGIN, box.y - MARGIN, box.width + 2 * MARGIN, box.height + 2 * MARGIN].map(
     (each) => Math.round(100 * each) / 100,
   );
-  set(copy, { viewBox: [x, y, wide, high].join(" "), width: wide, height: high, xmlns: SVG });
+  setAttributes(copy, { viewBox: [x, y, wide, high].join(" "), width: wide, height: high, xmlns: SVG });
   return {
     copy,
     ground: getComputedStyle(live.closest(".wb")).backgroundColor,
     box: { x, y, width: wide, height: high },
   };
 }
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
-  return element;
-}
-const shape = (name, attributes) => set(document.createElementNS(SVG, name), attributes);
 
 /** The pictures in these elements as one picture, one below the other. */
 function stacked(lives) {
@@ -88,14 +85,14 @@ function stacked(lives) {
     high = made.reduce((sum, { box }) => sum + box.height, 0);
   if (made.length === 1) {
     const [{ copy, ground, box }] = made;
-    copy.prepend(shape("rect", { ...box, fill: ground }));
+    copy.prepend(svgEl("rect", { ...box, fill: ground }));
     return { text: new XMLSerializer().serializeToString(copy), wide, high };
   }
-  const whole = shape("svg", { xmlns: SVG, viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
-  whole.append(shape("rect", { x: 0, y: 0, width: wide, height: high, fill: made[0].ground }));
+  const whole = svgEl("svg", { xmlns: SVG, viewBox: `0 0 ${wide} ${high}`, width: wide, height: high });
+  whole.append(svgEl("rect", { x: 0, y: 0, width: wide, height: high, fill: made[0].ground }));
   let y = 0;
   for (const { copy, box } of made) {
-    whole.append(set(copy, { x: 0, y }));
+    whole.append(setAttributes(copy, { x: 0, y }));
     y += box.height;
   }
   return { text: new XMLSerializer().serializeToString(whole), wide, high };
@@ -133,7 +130,7 @@ async function png() {
     showNotice("This browser cannot make a PNG of it; SVG works.");
     return;
   }
-  canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+  canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
   URL.revokeObjectURL(image.src);
   canvas.toBlob((blob) => download(`${fileNameNow()}-${shownTab()}.png`, "image/png", blob), "image/png");
 }
@@ -188,17 +185,9 @@ const COLUMNS = {
   mask_ms: (step) => step.ms?.mask,
   advance_ms: (step) => step.ms?.advance,
 };
-const cell = (value) => {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-};
 function csv() {
-  const rows = steps().map((step, index) =>
-    Object.values(COLUMNS)
-      .map((of) => cell(of(step, index)))
-      .join(","),
-  );
-  download(`${fileNameNow()}.run.csv`, "text/csv", `${[Object.keys(COLUMNS).join(","), ...rows].join("\r\n")}\r\n`);
+  const rows = steps().map((step, index) => Object.values(COLUMNS).map((of) => of(step, index)));
+  download(`${fileNameNow()}.run.csv`, "text/csv", csvText([Object.keys(COLUMNS), ...rows]));
 }
 
 /** The tokens, each with those the model wanted in vain: a replay says why they were forbidden. */
@@ -208,7 +197,8 @@ const taken = () =>
 /** One page that plays the run: the server gives the cards and the pictures, the recording is put in here. Null, with a
     notice, if the server cannot. @param {import("./ask.js").Ask} ask */
 async function replayPage(ask, server) {
-  const [{ run, prefix, ...about }, ...rest] = records();
+  const [first, ...rest] = records();
+  const { run, prefix, ...about } = /** @type {Head & { prefix: number[], model?: string }} */ (first);
   const head = { ...about, model: named || about.model, title: titleNow() || "A run under a grammar" };
   const { tab } = state;
   const answer = await ask(server.take_replay, {

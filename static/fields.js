@@ -60,7 +60,7 @@ export function createNumberFields(find, bounds, changed) {
     if (words === fault) return;
     fault = words;
     box.hidden = !words;
-    box.replaceChildren(words ? el("span", {}, words) : "");
+    box.replaceChildren(words ? el("span", words) : "");
     changed();
   }
   for (const input of Object.values(inputs)) input.addEventListener("input", check);

@@ -1,9 +1,10 @@
 /* Flags: the tokens that may follow, over a picture whose layout they never change. Each is beside the edge that its
    tokens read, or the state they lead to, where it hides the least. */
 
-/** @import { Edge, Flag, Flags, Picture } from "./wire" */
+import { svgEl } from "./dom.js";
 
-const NS = "http://www.w3.org/2000/svg";
+/** @import { Flag, Flags, Picture } from "./wire" */
+
 const HIGH = 18, // of a flag
   APART = 3, // from what a flag belongs to, and from its edges
   SIDE = 5, // between the end of a text and the border
@@ -20,8 +21,7 @@ const STATE = 4,
 /** @typedef {{ x: number, y: number, width: number, height: number }} Rect */
 
 const shape = (name, attributes, parent) => {
-  const made = document.createElementNS(NS, name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, String(value));
+  const made = svgEl(name, attributes);
   parent?.append(made);
   return made;
 };
@@ -92,16 +92,22 @@ function places(home, width, height, line) {
 
 /** Draw flags into a picture; returns the group that holds them.
     @param {SVGSVGElement} svg @param {Picture} picture @param {Flags} answer
-    @param {{ element: (id: string) => any, labels: (edge: number) => any }} find */
+    @param {{ element: (id: string) => Element | null, labels: (edge: number) => SVGGraphicsElement }} find */
 export function drawFlags(svg, picture, answer, { element, labels }) {
   const layer = shape("g", { class: "flags" }, svg.querySelector("g"));
+  /** @returns {SVGGraphicsElement | undefined} */
   const ellipse = (state) => element(`state-${state}`)?.querySelector("ellipse, rect, polygon");
   /** @returns {Rect | null} */
   const labelOf = (edge) =>
     labels(edge)?.getBBox() ?? element(`edge-${edge}`)?.querySelector("text")?.getBBox() ?? null;
+  const boxes = (selector, kind) =>
+    [.../** @type {NodeListOf<SVGGraphicsElement>} */ (svg.querySelectorAll(selector))].map((one) => [
+      one.getBBox(),
+      kind,
+    ]);
   const hidden = [
-    ...[...svg.querySelectorAll(".node ellipse:first-of-type, .call rect")].map((one) => [one.getBBox(), STATE]),
-    ...[...svg.querySelectorAll(".edge text, .label text, text.name")].map((one) => [one.getBBox(), LABEL]),
+    ...boxes(".node ellipse:first-of-type, .call rect", STATE),
+    ...boxes(".edge text, .label text, text.name", LABEL),
   ];
   const lanes = svg.matches(".lanes"),
     lines = lanes ? [] : linesOf(svg);

@@ -1,6 +1,6 @@
 /* A part of the page on the whole screen, or in the whole window. Esc leaves it. */
 
-import { isTyping } from "./dom.js";
+import { isPageKey, useUp } from "./dom.js";
 
 /** Let ``button`` show ``part`` on the whole screen; its text is meanwhile its ``data-leave``. ``key`` is called with
     each key pressed there outside of fields, before other elements, and returns whether it was used. ``screen`` is
@@ -15,6 +15,7 @@ export function createFullScreen(
   { key = () => false, changed = () => {}, leaves = () => true, screen = true } = {},
 ) {
   const isOn = () => part.classList.contains("fullscreen");
+  /** @param {boolean} on */
   function show(on) {
     if (on === isOn()) return;
     part.classList.toggle("fullscreen", on);
@@ -33,13 +34,11 @@ export function createFullScreen(
   document.addEventListener(
     "keydown",
     (event) => {
-      if (!isOn() || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (isTyping() || document.querySelector("dialog[open]")) return;
+      if (!isOn() || !isPageKey(event)) return;
       const isLeft = event.key === "Escape" && leaves();
       if (!isLeft && !key(event)) return;
       if (isLeft) show(false);
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
     },
     true,
   );

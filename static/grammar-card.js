@@ -49,7 +49,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
 /** The example's name while its text is untouched: some have their own tokens. */
 export const exampleNow = () =>
   state.example && grammarKey(state.example).trimEnd() === grammarKey(wholeOf(state)).trimEnd()
-    ? state.example.name
+    ? (state.example.name ?? "")
     : "";
 
 /** @param {GrammarCard} card @param {string} name @returns {HTMLElement} */
@@ -61,6 +61,4 @@ export const sectionButton = (card, name) => card.tabs.querySelector(`[data-sect
 export const markSection = (card, name, text, colour, aloud) =>
   sectionButton(card, name)
     .querySelector(".n")
-    .replaceChildren(
-      ...(text ? [" ", el("span", { class: colour }, text), el("span", { class: "sr" }, aloud ?? "")] : []),
-    );
+    .replaceChildren(...(text ? [" ", el("span", { class: colour }, text), el("span.sr", aloud ?? "")] : []));

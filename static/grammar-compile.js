@@ -1,7 +1,7 @@
 /* Compiles what is written, and shows what the server says of it. */
 
 import { sleep } from "./ask.js";
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { exampleNow } from "./grammar-card.js";
 import { askSearch, showSection } from "./grammar-sections.js";
 import { notations } from "./notations.js";
@@ -10,11 +10,11 @@ import { several } from "./tokens.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
 
+/** @import { GrammarText } from "./state.js" */
 /** @import { Compiled } from "./wire" */
 /** A text of which nothing is known, since the server did not answer.
     @type {Compiled} */
 const UNKNOWN = { ok: false, looks: "", inside: null, facts: [], ms: 0, phases: [], problems: [], tabs: {} };
-
 const LINT_AFTER = 600;
 
 /** @param {GrammarCard} card */
@@ -45,7 +45,8 @@ export function compile(card) {
   );
 }
 
-/** @param {GrammarCard} card @param {any} asked @param {Compiled & { fault?: string, failure?: string }} answer */
+/** @param {GrammarCard} card @param {GrammarText & { example: string }} asked
+    @param {Compiled & { fault?: string, failure?: string }} answer */
 function showCompiled(card, asked, answer) {
   if (answer.fault) answer = { ...UNKNOWN, failure: answer.fault };
   if (card.pasted && answer.looks === "json_schema") {
@@ -127,13 +128,13 @@ const lookCloser = (card, asked) =>
 
 /** @param {GrammarCard} card */
 function showFacts(card, answer) {
-  card.facts.replaceChildren(...answer.facts.map((fact) => el("span", {}, fact)));
+  card.facts.replaceChildren(...answer.facts.map((fact) => el("span", fact)));
   card.facts.title = answer.facts.join(" · ");
   card.phases(answer.ok ? answer.phases : []);
   if (answer.ok) {
     card.verdict.className = "verdict good";
     const time = `${answer.ms < 10 ? answer.ms.toFixed(1) : Math.round(answer.ms)} ms`;
-    card.verdict.replaceChildren("✓", el("span", { class: "ms" }, ` ${time}`));
+    card.verdict.replaceChildren("✓", el("span.ms", ` ${time}`));
   }
 }
 
@@ -166,10 +167,6 @@ export function showNote(card, untouched) {
   card.note.style.minHeight = `${card.note.offsetHeight}px`;
   card.note.replaceChildren(
     `Your own version of “${title}”. `,
-    el(
-      "button",
-      { type: "button", class: "link", onclick: () => emit("open", { ...state.example, first: false }) },
-      "Back to the example",
-    ),
+    createButton("Back to the example", { class: "link" }, () => emit("open", { ...state.example, first: false })),
   );
 }

@@ -1,6 +1,6 @@
 /* The notations of the grammar card: which one is read, its options, and what was last written in each. */
 
-import { el, markChosen, roving, scrollIntoRow, targetOf } from "./dom.js";
+import { el, markChosen, onPress, roving, scrollIntoRow } from "./dom.js";
 import { sectionButton } from "./grammar-card.js";
 import { notations } from "./notations.js";
 import { emit, state, wholeOf } from "./state.js";
@@ -89,7 +89,7 @@ const ofExercise = () => {
 };
 
 /** Turn to what was last written in a notation. @param {GrammarCard} card */
-function turnTo(card, { dataset: { notation } }) {
+function turnTo(card, { dataset: { notation = "" } }) {
   if (notation === state.notation) return;
   keepWritten(card);
   emit("open", { ...(card.written[notation] ?? notations[notation].begin), notation, ...ofExercise() });
@@ -98,12 +98,9 @@ function turnTo(card, { dataset: { notation } }) {
 /** A button for each notation. @param {GrammarCard} card */
 export function addKinds(card) {
   const kind = ([name, { label, tab }]) =>
-    el("button", { type: "button", role: "radio", "data-notation": name, title: label }, tab ?? label);
+    el("button", { role: "radio", "data-notation": name, title: label }, tab ?? label);
   card.kinds.append(...Object.entries(notations).map(kind));
-  card.kinds.addEventListener("click", (event) => {
-    const kind = targetOf(event).closest("button");
-    if (kind) turnTo(card, kind);
-  });
+  onPress(card.kinds, (value) => turnTo(card, value));
   roving(card.kinds, (value) => turnTo(card, value));
 }
 

@@ -1,6 +1,6 @@
 /* The sections of the grammar card: problems, tests, rules, samples and more share one box. */
 
-import { markChosen, roving, showNotice, targetOf } from "./dom.js";
+import { markChosen, onPress, roving, showNotice } from "./dom.js";
 import { markSection, sectionButton } from "./grammar-card.js";
 import { late } from "./late.js";
 import { saved } from "./storage.js";
@@ -55,10 +55,7 @@ export async function askSearch(card) {
 export function listenToTabs(card) {
   if (!sectionButton(card, card.section)) card.section = "tests";
   card.folder.addEventListener("click", () => foldSections(card, !card.panel.hidden));
-  card.tabs.addEventListener("click", (event) => {
-    const tab = targetOf(event).closest("button");
-    if (tab) chooseSection(card, tab.dataset.section);
-  });
+  onPress(card.tabs, (tab) => chooseSection(card, tab.dataset.section));
   roving(card.tabs, (tab) => chooseSection(card, tab.dataset.section));
 }
 

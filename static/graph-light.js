@@ -1,17 +1,19 @@
 /* Lights what a run passes in a picture: states, edges, calls and returns. */
 
+import { svgEl } from "./dom.js";
 import { markTaken } from "./flags.js";
 import { drawReturn, drawWire } from "./graph-lines.js";
-import { callId, element, endsOf, labelsOf, lane, NS, numberOf, shownAt } from "./graph-state.js";
+import { callId, element, endsOf, labelsOf, lane, numberOf, shownAt } from "./graph-state.js";
 
 /** @import { Graph } from "./graph-state" */
-/** @import { Flags, Step, Turn } from "./wire" */
+/** @import { ShownStep } from "./picture-state.js" */
+/** @import { Flags, Stack } from "./wire" */
 
 /** Light what a run passes. Where a state is inside an edge, the edge is lit for it. @param {Graph} graph */
 export function light(
   graph,
   { standing, path, over, mark: effect },
-  { also = true, fails = false, step = /** @type {any} */ (null), atEnd = false } = {},
+  { also = true, fails = false, step = /** @type {ShownStep | null} */ (null), atEnd = false } = {},
 ) {
   for (const [found, name] of graph.lit)
     if (name) found.classList.remove(name);
@@ -34,7 +36,7 @@ export function light(
     boxes = (atEnd ? stacks?.[stacks.length - 1] : stacks?.[0])?.boxes;
   if (boxes && graph.svg?.matches(".lanes") && graph.picture.follow === "rules") {
     lightStack(graph, boxes);
-    if (!atEnd && stacks.length > 1) lightReturns(graph, stacks, path);
+    if (!atEnd && stacks && stacks.length > 1) lightReturns(graph, stacks, path);
   }
   return found;
 }
@@ -115,12 +117,13 @@ function lightStack(graph, boxes) {
 }
 
 /** The rules a token leaves: a line from the end of each to the state in which its caller continues.
-    @param {Graph} graph */
+    @param {Graph} graph @param {Stack[]} stacks before and after the token */
 function lightReturns(graph, [before, after], path) {
-  if (after?.kept === undefined) return;
+  const kept = after?.kept;
+  if (kept === undefined) return;
   const hidden = before.depth + 1 - before.boxes.length;
   before.boxes.slice(0, -1).forEach((caller, index) => {
-    if (index + hidden < after.kept) return;
+    if (index + hidden < kept) return;
     const rule = before.boxes[index + 1].rule,
       passed = path.map(([state]) => state).findLast((state) => endsOf(graph, rule).some((one) => one.id === state));
     for (const line of drawReturn(graph, passed ?? endsOf(graph, rule)[0]?.id, caller.state, index))
@@ -135,20 +138,16 @@ function bead(graph, index, state) {
   if (!line || !inside.includes(state)) return;
   const share = (inside.indexOf(state) + 1) / (inside.length + 1),
     at = line.getPointAtLength(line.getTotalLength() * share);
-  const dot = document.createElementNS(NS, "circle");
-  for (const [name, value] of Object.entries({ cx: at.x, cy: at.y, r: 5, class: "bead", "data-share": share }))
-    dot.setAttribute(name, value);
-  line.parentNode.append(dot);
+  const dot = svgEl("circle", { cx: at.x, cy: at.y, r: 5, class: "bead", "data-share": share });
+  line.parentNode?.append(dot);
   graph.lit.push([dot, ""]);
   badge(graph, at.x, at.y + 17, state);
 }
 
 /** The number of the current state where it is not drawn itself. @param {Graph} graph */
 function badge(graph, x, y, state) {
-  const text = document.createElementNS(NS, "text");
-  for (const [name, value] of Object.entries({ x, y, class: "badge", "text-anchor": "middle", "font-size": 10 }))
-    text.setAttribute(name, String(value));
-  text.textContent = graph.picture.numbers?.[state] ?? state;
+  const looks = { x, y, class: "badge", "text-anchor": "middle", "font-size": 10 };
+  const text = svgEl("text", looks, graph.picture.numbers?.[state] ?? state);
   graph.svg?.querySelector("g").append(text);
   graph.lit.push([text, ""]);
 }
@@ -162,9 +161,8 @@ function mark(graph, found, name) {
 
 /** An edge is marked with its labels; it is drawn over the edges that are not. @param {Graph} graph */
 function markEdge(graph, index) {
-  const edge = element(graph, `edge-${index}`),
-    over = graph.svg?.matches(".lanes") && edge?.parentNode.querySelector(".frame, .label, .node");
-  if (over) edge.parentNode.insertBefore(edge, over);
+  const edge = element(graph, `edge-${index}`);
+  if (edge && graph.svg?.matches(".lanes")) edge.parentNode?.querySelector(".frame, .label, .node")?.before(edge);
   mark(graph, edge, "gone");
   for (const label of labelsOf(graph, index)) mark(graph, label, "gone");
 }

@@ -1,9 +1,9 @@
 /* Lines over the lanes of a picture: from a call to the lane of its rule, and from the end of a rule to its callers. */
 
-import { element, lane, NS, numberOf } from "./graph-state.js";
+import { svgEl } from "./dom.js";
+import { element, lane, numberOf } from "./graph-state.js";
 
 /** @import { Graph } from "./graph-state" */
-/** @import { Flags, Step, Turn } from "./wire" */
 
 /** The line of a return: from a state where a rule ends to one in which a caller continues. @param {Graph} graph */
 export function drawReturn(graph, from, to, order) {
@@ -31,16 +31,14 @@ export function drawReturn(graph, from, to, order) {
 /** A line over the lanes: down from an element to the street below its lane, along the margin, and on.
     @param {Graph} graph */
 export function drawWire(graph, shown, rule, order, column, rest, kind) {
-  const home = lane(graph, rule).querySelector("rect"),
+  const home = lane(graph, rule)?.querySelector("rect"),
     shape = shown.querySelector("rect, ellipse"),
     round = shape.matches("ellipse");
   const x = round ? numberOf(shape, "cx") : numberOf(shape, "x") + numberOf(shape, "width") / 2;
   const y = round ? numberOf(shape, "cy") + numberOf(shape, "ry") : numberOf(shape, "y") + numberOf(shape, "height");
   const street = numberOf(home, "y") + numberOf(home, "height") + 2 + 2 * (order % 4);
-  const line = document.createElementNS(NS, "path"),
-    tip = kind === "calling" ? "m-6 -3.2l6 3.2l-6 3.2" : "m-3.2 -6l3.2 6l3.2 -6";
-  line.setAttribute("d", `M${x} ${y}V${street}H${column}${rest}${tip}`);
-  line.setAttribute("class", kind);
+  const tip = kind === "calling" ? "m-6 -3.2l6 3.2l-6 3.2" : "m-3.2 -6l3.2 6l3.2 -6";
+  const line = svgEl("path", { d: `M${x} ${y}V${street}H${column}${rest}${tip}`, class: kind });
   graph.svg?.querySelector("g").append(line);
   return line;
 }

@@ -6,7 +6,7 @@ import { callsOf, edgeOf, edgesOf, element, labelsOf, lane, stateOf } from "./gr
 import { emit } from "./state.js";
 
 /** @import { Graph } from "./graph-state" */
-/** @import { Flags, Step, Turn } from "./wire" */
+/** @import { Flags } from "./wire" */
 
 /** @param {Graph} graph */
 export function pick(graph, state) {

@@ -32,10 +32,9 @@ export const NO_PICTURE = {
       machine: (() => string) | null,
     }} Graph */
 
-export const NS = "http://www.w3.org/2000/svg";
-
 /** @param {Graph} graph */
-export const element = (graph, id) => (id ? graph.canvas.querySelector(`#${CSS.escape(graph.prefix + id)}`) : null);
+export const element = (graph, id) =>
+  /** @type {SVGGElement | null} */ (id ? graph.canvas.querySelector(`#${CSS.escape(graph.prefix + id)}`) : null);
 
 /** @param {Graph} graph */
 export const shownAt = (graph, state) => graph.picture?.where[state];
@@ -47,7 +46,7 @@ export const edgeOf = (group) => Number(group.dataset.id?.slice(5) ?? -1);
 /** The edges whose label this is; a label may belong to several. */
 export const edgesOf = (group) => (group.dataset.edges ?? "-1").split(" ").map(Number);
 
-/** @param {Graph} graph */
+/** @param {Graph} graph @returns {NodeListOf<SVGGElement>} */
 export const labelsOf = (graph, index) => graph.canvas.querySelectorAll(`[data-edges~="${index}"]`);
 
 /** @param {Graph} graph */

@@ -1,6 +1,7 @@
 /* The server's SVG as elements of the page. */
 
-import { NS, stateOf } from "./graph-state.js";
+import { svgEl } from "./dom.js";
+import { stateOf } from "./graph-state.js";
 
 /** SVG text becomes elements without anything that could run or load.
     @param {string} svg @param {string} prefix */
@@ -22,21 +23,18 @@ export function parseSvg(svg, prefix) {
   return /** @type {SVGSVGElement} */ (/** @type {Element} */ (document.importNode(root, true)));
 }
 
-/** The arrow into the first state; Graphviz would need a node and a rank for it. @param {SVGElement} svg */
+/** The arrow into the first state; Graphviz would need a node and a rank for it.
+    @param {SVGElement} svg @param {number[]} home */
 export function markStart(svg, home) {
   for (const node of svg.querySelectorAll(svg.matches(".lanes") ? ".node.rule, .node.initial" : ".node.initial")) {
     const rings = [...node.querySelectorAll("ellipse")];
     if (!rings.length) continue;
     const [cx, cy] = ["cx", "cy"].map((name) => Number(rings[0].getAttribute(name)));
     const left = cx - Math.max(...rings.map((ring) => Number(ring.getAttribute("rx"))));
-    const put = (d, name) => {
-      const path = document.createElementNS(NS, "path");
-      path.setAttribute("d", d);
-      path.setAttribute("class", name);
-      node.append(path);
-    };
-    put(`M${left - 20} ${cy}H${left - 5}`, "start");
-    put(`M${left} ${cy}l-7 -2.6v5.2z`, "start tip");
+    node.append(
+      svgEl("path", { d: `M${left - 20} ${cy}H${left - 5}`, class: "start" }),
+      svgEl("path", { d: `M${left} ${cy}l-7 -2.6v5.2z`, class: "start tip" }),
+    );
     home = [Math.min(home[0], left - 24), home[1], home[2] + Math.max(0, home[0] - left + 24), home[3]];
   }
   return home;
@@ -51,7 +49,7 @@ export function describeParts(svg) {
   for (const group of svg.querySelectorAll(".edge")) {
     const line = group.querySelector("path");
     if (!line) continue;
-    const wide = line.cloneNode();
+    const wide = /** @type {SVGPathElement} */ (line.cloneNode());
     wide.setAttribute("class", "hit");
     wide.removeAttribute("stroke-dasharray");
     group.append(wide);

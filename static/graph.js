@@ -1,6 +1,7 @@
 /* A picture of a machine that reacts: the server's SVG and the position of each state in it. A click or a key selects a
    state or an edge; the pointer lights what belongs to a state, a run its path. */
 
+import { bound } from "./bound.js";
 import { createCamera } from "./camera.js";
 import { createDrag } from "./drag.js";
 import { drawFlags } from "./flags.js";
@@ -11,7 +12,7 @@ import { edgeOf, edgesOf, element, labelsOf, NO_PICTURE, shownAt } from "./graph
 import { describeParts, markStart, parseSvg } from "./graph-svg.js";
 import { createOverview } from "./overview.js";
 
-/** @import { Flags, FlagSegment, Picture, Step, Turn } from "./wire" */
+/** @import { FlagSegment, Picture } from "./wire" */
 /** @import { Graph } from "./graph-state" */
 /** @import { ShownStep } from "./picture-state.js" */
 
@@ -164,10 +165,7 @@ export function createGraph(
   };
   listen(graph);
   return {
-    flags: (next) => showFlags(graph, next),
-    show: (next, at) => show(graph, next, at),
-    light: (passed, looks) => light(graph, passed, looks),
-    pick: (state) => pick(graph, state),
+    ...bound(graph, { flags: showFlags, show, light, pick, fit }),
     /** The number of the edge that an element belongs to, itself or its label; −1 for none. */
     edgeAt: (element) => {
       const group = element.closest(".edge, .label:not(.segment)");
@@ -182,7 +180,6 @@ export function createGraph(
     /** The state that the overview marks. */
     current: (id) => overview.mark(element(graph, id)),
     reveal: (id, share) => camera.reveal(element(graph, id), { share }),
-    fit: () => fit(graph),
     /** The whole picture, however small it becomes. */
     whole: camera.all,
     zoom: camera.zoom,

@@ -1,17 +1,19 @@
 /* The header and the footer: example, view, theme, help, the model that runs, the introduction and the links. */
 
+import { parameters, setParameters } from "./address.js";
 import { createLatest, sleep } from "./ask.js";
 import {
+  createButton,
   createDialog,
   createMenu,
   createToolbar,
   editName,
   el,
-  isTyping,
+  isPageKey,
   markChosen,
+  onPress,
   roving,
   showNotice,
-  targetOf,
 } from "./dom.js";
 import { createDraftsMenu, draftOptions, drafts, placeDraftLine } from "./drafts.js";
 import {
@@ -41,13 +43,8 @@ import { linkedWork, shareWork } from "./work.js";
 /** The token of the page's owner, out of the address, which loses it: links and screenshots show the address. It is
     kept until the tab is closed. */
 function ownerToken() {
-  const place = new URLSearchParams(location.search),
-    given = place.get("token");
-  if (given) {
-    place.delete("token");
-    const rest = place.toString();
-    history.replaceState(null, "", (rest ? `?${rest}` : location.pathname) + location.hash);
-  }
+  const given = parameters().get("token");
+  if (given) setParameters({ token: null });
   try {
     if (given) sessionStorage.setItem("wb:token", given);
     return sessionStorage.getItem("wb:token") ?? "";
@@ -61,6 +58,9 @@ const HOW = {
   true: "To open another model, use the address with ?token=… that workbench serve printed.",
   false: "To use another model, serve the page yourself: workbench serve --open-models, or --model NAME.",
 };
+
+/** What "Break it" can be pressed for: its text with the piece, its replacement and what then happens.
+    @typedef {{ text: string, breaks: string[] }} BreakableExample */
 
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of
    the example and runs the model again: the first token that differs from the run before is selected. The same button
@@ -87,10 +87,11 @@ export function createIntro(box) {
     draft: "This is your draft. ",
     lesson: "This grammar is from a lesson. ",
   };
-  /** @type {any} the example before "Break it" */
+  /** @type {BreakableExample | null} the example before "Break it" */
   let broken = null;
 
-  const brokenText = () => broken.text.replace(broken.breaks[0], () => broken.breaks[1]);
+  /** @param {BreakableExample} example */
+  const brokenText = ({ text, breaks: [piece, other] }) => text.replace(piece, () => other).trimEnd();
   /** Whether a finished run of this grammar is shown. */
   const ran = () => state.steps.length > 0 && !state.running && state.ran === grammarKey(state);
   const show = (opening = false) => {
@@ -101,15 +102,16 @@ export function createIntro(box) {
     breaks.hidden = !broken && !(example?.breaks && untouched);
     breaks.textContent = broken ? "Undo the break" : "Break it";
     own.hidden = !(untouched || broken) || (!example?.name && (example?.from ?? "own") === "own");
-    const said = broken ? broken.breaks[2] : (FROM[example?.from] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
+    const said = broken
+      ? broken.breaks[2]
+      : (FROM[example?.from ?? ""] ?? (example?.name ? WHAT : FROM.own)) + NEXT[ran()];
     if (line.textContent !== said) line.textContent = said;
   };
 
   breaks.addEventListener("click", () => {
-    /** @type {any} */
-    const example = broken || state.example;
+    const example = broken ?? /** @type {BreakableExample} */ (state.example);
     broken = broken ? null : example;
-    const text = (broken ? brokenText() : example.text).trimEnd(),
+    const text = broken ? brokenText(broken) : example.text.trimEnd(),
       piece = example.breaks[broken ? 1 : 0];
     emit("rewrite", { text, run: Boolean(broken), restore: !broken });
     const start = [...text.slice(0, example.text.indexOf(example.breaks[0]))].length;
@@ -131,7 +133,7 @@ export function createIntro(box) {
     show(true);
   });
   on("compiled", (compiled) => {
-    if (broken && compiled.text.trimEnd() !== brokenText().trimEnd()) broken = null;
+    if (broken && compiled.text.trimEnd() !== brokenText(broken)) broken = null;
     show();
   });
   for (const event of /** @type {const} */ (["step", "finished", "typed"])) on(event, () => show());
@@ -263,10 +265,7 @@ function createViews(views) {
     emit("view", view);
   }
   const lookAt = (button) => look(button.dataset.view);
-  views.addEventListener("click", (event) => {
-    const button = targetOf(event).closest("button");
-    if (button) lookAt(button);
-  });
+  onPress(views, lookAt);
   roving(views, lookAt);
   on("look", look);
   return look;
@@ -275,7 +274,7 @@ function createViews(views) {
 /** The keys of the page. @param {(view: string) => void} look @param {() => void} openHelp */
 function bindPageKeys(look, openHelp) {
   document.addEventListener("keydown", (event) => {
-    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (!isPageKey(event)) return;
     const go = (act) => {
       event.preventDefault();
       act();
@@ -296,17 +295,14 @@ function bindPageKeys(look, openHelp) {
 /** The menu of the gallery and of the drafts; returns what fills it.
     @param {HTMLSelectElement} picker @param {ExampleName[]} gallery @param {HTMLOptionElement} other */
 function createPicker(picker, gallery, other) {
-  const groups = new Map();
-  gallery.forEach((example, index) => {
-    if (!groups.has(example.group)) groups.set(example.group, []);
-    groups.get(example.group).push(el("option", { value: String(index) }, example.title));
-  });
+  const options = gallery.map(({ group, title }, index) => ({ group, option: el("option", { value: index }, title) })),
+    groups = Map.groupBy(options, ({ group }) => group);
   return () => {
     const chosen = picker.value;
     picker.replaceChildren(
       other,
       draftOptions(),
-      ...[...groups].map(([name, options]) => el("optgroup", { label: name }, ...options)),
+      ...[...groups].map(([label, members]) => el("optgroup", { label }, ...members.map(({ option }) => option))),
     );
     picker.querySelector("optgroup").hidden = !drafts.list().length;
     picker.value = [...picker.options].some((option) => option.value === chosen) ? chosen : "";
@@ -360,7 +356,7 @@ export function mountHeader({ element, server, opening: page }) {
     picker.value = String(index);
     opening.run(async (ask) => {
       const example = name === page.first?.name ? page.first : await ask(server.open_example, { name });
-      if ("fault" in example) showNotice(example.fault);
+      if ("fault" in example) showNotice(String(example.fault));
       else begin({ ...example, first: Boolean(first) });
     });
   }
@@ -397,7 +393,7 @@ export function mountHeader({ element, server, opening: page }) {
   on("open", (example) => show({ ...NOT_IN_GALLERY, ...example }));
 
   on("ready", async () => {
-    const asked = new URLSearchParams(location.search);
+    const asked = parameters();
     const own = (await linkedWork()) || (asked.get("example") ? null : drafts.kept());
     if (own) {
       show(own);
@@ -428,7 +424,7 @@ export function mountFooter({ element, server, opening: { version, source } }) {
     latest.run(async (ask) => fill(await ask(server.about, {})));
   });
   function fill(answer) {
-    const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]);
+    const list = (pairs) => (pairs || []).flatMap(([name, value]) => [el("dt", name), el("dd", value)]);
     sheet
       .querySelector(".versions")
       .replaceChildren(...list(answer.fault ? [["server", answer.fault]] : answer.versions));
@@ -450,20 +446,15 @@ function draw(models, answer) {
       const [title, size] = each.text.split(" · ");
       return el(
         "li",
-        {},
-        el(
-          "button",
-          {
-            type: "button",
-            "aria-pressed": String(chosen),
-            class: `model ${each.state}`,
-            title: each.title,
-            onclick: () => choose(models, each.name),
-          },
-          el("i"),
-          el("span", { class: "name" }, title),
-          el("span", { class: "quiet" }, size || ""),
-          each.about ? el("span", { class: "quiet about" }, each.about) : "",
+        createButton(
+          [
+            el("i"),
+            el("span.name", title),
+            el("span.quiet", size || ""),
+            each.about ? el("span.quiet.about", each.about) : "",
+          ],
+          { "aria-pressed": String(chosen), class: `model ${each.state}`, title: each.title },
+          () => choose(models, each.name),
         ),
       );
     }),
@@ -505,23 +496,19 @@ function choose(models, wanted) {
 /* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
 export function createModelMenu(box, server) {
   const button = box.querySelector("button.model");
-  const name = box.querySelector(".name");
-  const list = box.querySelector("ul");
   const form = box.querySelector("form");
-  const closed = box.querySelector(".closed");
   const input = form.querySelector("input");
-  const sheet = createMenu(box);
   const token = ownerToken();
   const looking = createLatest();
   const opening = createLatest();
   /** @type {ModelMenu} */
   const models = {
     button,
-    name,
-    list,
+    name: box.querySelector(".name"),
+    list: box.querySelector("ul"),
     form,
-    closed,
-    sheet,
+    closed: box.querySelector(".closed"),
+    sheet: createMenu(box),
     token,
     looking,
     server,

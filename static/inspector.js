@@ -3,7 +3,7 @@
    Makes no requests itself: it offers only the actions its caller passes. */
 
 import { createLatest } from "./ask.js";
-import { debounce, el } from "./dom.js";
+import { createButton, debounce, el, useUp, VERBATIM } from "./dom.js";
 import { shades } from "./measures.js";
 import { stageTable } from "./stages.js";
 import { formatBits, formatNumber, formatPercent, glyphs } from "./tokens.js";
@@ -41,23 +41,21 @@ const narrow = matchMedia("(max-width: 900px)");
 
 /** Rows of candidates with a heading; one tab stop, arrows move, Enter chooses. */
 function list(title, kind) {
-  const rows = el("ul", { class: "cands" });
+  const rows = el("ul.cands");
   const head = el(
-    "div",
-    { class: "cand head" },
-    el("h2", {}, title),
-    el("span", {}),
-    el("span", { class: "n", title: "The model's own probability, before the mask" }, "before"),
-    el("span", { class: "n", title: "Among the tokens that the mask allows" }, "after"),
+    "div.cand.head",
+    el("h2", title),
+    el("span"),
+    el("span.n", { title: "The model's own probability, before the mask" }, "before"),
+    el("span.n", { title: "Among the tokens that the mask allows" }, "after"),
   );
   const box = el("div", { class: kind }, head, rows);
   rows.addEventListener("keydown", (event) => {
     const items = [...rows.querySelectorAll("button.cand")],
-      at = items.indexOf(document.activeElement);
+      at = items.findIndex((item) => item.contains(document.activeElement));
     const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
     if (at < 0 || next === undefined) return;
-    event.preventDefault();
-    event.stopPropagation();
+    useUp(event);
     const to = items[Math.max(0, Math.min(items.length - 1, next))];
     items[at].tabIndex = -1;
     to.tabIndex = 0;
@@ -73,42 +71,37 @@ function row(candidate, by, scale, { taken, act, first }) {
   bar.style.width = `${Math.max(0.4, (100 * candidate[by]) / scale)}%`;
   const words = struck ? "forbidden" : taken ? "taken" : "",
     shown = glyphs(candidate);
-  const heard = (text) => el("span", { class: "sr" }, text);
-  const button = el(
-    "button",
+  const heard = (text) => el("span.sr", text);
+  const button = createButton(
+    [
+      el("code", { title: shown }, shown),
+      el("span.track", bar),
+      el("span.n", formatPercent(candidate.before), heard(" before the mask, ")),
+      el("span.n", struck ? "✕" : formatPercent(candidate.after), heard(struck ? " forbidden: " : " after it ")),
+      el("span.w", words),
+    ],
     {
-      type: "button",
       class: `cand${struck ? " x" : ""}${taken ? " taken" : ""}`,
       tabindex: first ? "0" : "-1",
       "aria-current": taken ? "true" : null,
       "aria-disabled": act ? null : "true",
-      onclick: act,
     },
-    el("code", { title: shown }, shown),
-    el("span", { class: "track" }, bar),
-    el("span", { class: "n" }, formatPercent(candidate.before), heard(" before the mask, ")),
-    el(
-      "span",
-      { class: "n" },
-      struck ? "✕" : formatPercent(candidate.after),
-      heard(struck ? " forbidden: " : " after it "),
-    ),
-    el("span", { class: "w" }, words),
+    act,
   );
   button.title = struck ? "Why is it forbidden?" : act ? "Continue from here with this token" : "";
-  return el("li", {}, button);
+  return el("li", button);
 }
 
 /** A line for what is not listed, so that both columns add up to 100 %. */
 const line = (name, before, after, title) =>
   el(
-    "li",
-    { class: "cand rest", title },
-    el("code", {}, name),
-    el("span", {}),
-    el("span", { class: "n" }, formatPercent(Math.max(0, before))),
-    el("span", { class: "n" }, after === null ? "✕" : formatPercent(Math.max(0, after))),
-    el("span", {}),
+    "li.cand.rest",
+    { title },
+    el("code", name),
+    el("span"),
+    el("span.n", formatPercent(Math.max(0, before))),
+    el("span.n", after === null ? "✕" : formatPercent(Math.max(0, after))),
+    el("span"),
   );
 
 const sum = (candidates, key) => candidates.reduce((all, candidate) => all + candidate[key], 0);
@@ -154,9 +147,9 @@ function lookUp(search) {
 
 /** @param {TokenSearch} search */
 function showFound(search, answer) {
-  if (answer.why || answer.fault) {
+  if (answer.why) {
     clear(search);
-    saySearch(search, answer.why || answer.fault);
+    saySearch(search, answer.why);
     return;
   }
   const scale = Math.max(...answer.found.map((candidate) => candidate.before), 0.001);
@@ -167,7 +160,7 @@ function showFound(search, answer) {
         act: candidate.id === search.taken ? null : () => search.doors.choose(candidate),
         first: i === 0,
       });
-      made.firstChild.title +=
+      made.querySelector("button").title +=
         ` · rank ${formatNumber(candidate.rank)}` +
         (candidate.rankm ? `, ${formatNumber(candidate.rankm)} of the allowed` : "");
       return made;
@@ -192,29 +185,22 @@ export function createTokenSearch(box, doors) {
     role: "searchbox",
     placeholder: "search any token",
     "aria-label": "Search any token of the vocabulary",
-    spellcheck: "false",
-    autocapitalize: "off",
-    autocomplete: "off",
+    ...VERBATIM,
     maxlength: "100",
   });
-  const found = el("ul", { class: "cands hits", "aria-label": "Tokens found", hidden: true });
-  const said = el("p", { class: "quiet hint", role: "status", hidden: true });
+  const found = el("ul.cands.hits", { "aria-label": "Tokens found", hidden: true });
+  const said = el("p.quiet.hint", { role: "status", hidden: true });
   box.append(
-    el(
-      "div",
-      { class: "lookup", title: "\\n, \\t and <0xE2> are bytes, #12 is a token by its number, end is the end" },
-      input,
-    ),
+    el("div.lookup", { title: "\\n, \\t and <0xE2> are bytes, #12 is a token by its number, end is the end" }, input),
     found,
     said,
   );
-  const latest = createLatest({ subject: () => input.value });
   /** @type {TokenSearch} */
   const search = {
     input,
     found,
     said,
-    latest,
+    latest: createLatest({ subject: () => input.value }),
     taken: null,
     doors,
   };
@@ -227,8 +213,7 @@ export function createTokenSearch(box, doors) {
       clear(search);
     }
     if (event.key === "ArrowDown" && !found.hidden) {
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
       found.querySelector("button")?.focus();
     }
     if (event.key === "Enter") {
@@ -238,17 +223,15 @@ export function createTokenSearch(box, doors) {
   });
   found.addEventListener("keydown", (event) => {
     const items = [...found.querySelectorAll("button")],
-      at = items.indexOf(document.activeElement);
+      at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowUp" && at === 0) {
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
       input.focus();
       return;
     }
     const next = items[at + ({ ArrowDown: 1, ArrowUp: -1 }[event.key] ?? 0)];
     if (at < 0 || !next || next === items[at]) return;
-    event.preventDefault();
-    event.stopPropagation();
+    useUp(event);
     next.focus();
   });
   return {
@@ -285,13 +268,9 @@ function choose(inspector, candidate, scrolls = true) {
 /** @param {Inspector} inspector */
 function showWhy(inspector, candidate, panel, scrolls) {
   if (!panel) return;
-  const close = el(
-    "button",
-    { type: "button", class: "bare", "aria-label": "Close", onclick: () => closeWhy(inspector, true) },
-    "×",
-  );
+  const close = createButton("×", { class: "bare", "aria-label": "Close" }, () => closeWhy(inspector, true));
   inspector.why.replaceChildren(
-    el("div", { class: "whyhead" }, el("h2", {}, "Why not ", el("code", {}, glyphs(candidate)), "?"), close),
+    el("div.whyhead", el("h2", "Why not ", el("code", glyphs(candidate)), "?"), close),
     panel,
   );
   inspector.why.hidden = false;
@@ -308,7 +287,7 @@ function closeWhy(inspector, told) {
 
 /** A note as nodes: its characters, which are in backticks, as chips. */
 const noteNodes = (text) =>
-  text.split(/`(.)`/u).map((part, i) => (i % 2 ? el("code", { class: "sign" }, part === "␠" ? "space" : part) : part));
+  text.split(/`(.)`/u).map((part, i) => (i % 2 ? el("code.sign", part === "␠" ? "space" : part) : part));
 
 /** A function that puts short reasons next to the struck tokens of a list, when they arrive.
     @param {Inspector} inspector */
@@ -328,7 +307,7 @@ function explainer(inspector) {
 }
 
 function pairRow(name, before, after, title) {
-  return el("tr", { title }, el("th", { scope: "row" }, name), el("td", {}, before), el("td", {}, after));
+  return el("tr", { title }, el("th", { scope: "row" }, name), el("td", before), el("td", after));
 }
 
 const factRow = (name, value, title) =>
@@ -336,11 +315,11 @@ const factRow = (name, value, title) =>
 
 /** The tokens left, and how many of them the shortest end of the text needs. */
 function gaugeRow({ left, needs }) {
-  const bar = el("span", { class: needs === left ? "gauge tight" : "gauge", "aria-hidden": "true" }, el("i"));
-  bar.firstChild.style.width = `${(100 * needs) / Math.max(1, left)}%`;
+  const share = el("i", { style: `width:${(100 * needs) / Math.max(1, left)}%` }),
+    bar = el("span", { class: needs === left ? "gauge tight" : "gauge", "aria-hidden": "true" }, share);
   return factRow(
     "tokens needed",
-    el("span", {}, bar, `${formatNumber(needs)} of ${formatNumber(left)} left`),
+    el("span", bar, `${formatNumber(needs)} of ${formatNumber(left)} left`),
     "The fewest tokens that end the text, the end token included, and the tokens left before this one",
   );
 }
@@ -355,8 +334,8 @@ function showFacts(inspector, record, index) {
     body = el("tbody");
   const verdict = { refused: " · refused", alone: " · after a refused token" }[record.read];
   const title = taken
-    ? el("h2", {}, `Token ${index + 1} · `, el("code", {}, glyphs(record.token)), verdict ?? "")
-    : el("h2", {}, `Token ${index + 1} · `, el("span", {}, "not taken yet"));
+    ? el("h2", `Token ${index + 1} · `, el("code", glyphs(record.token)), verdict ?? "")
+    : el("h2", `Token ${index + 1} · `, el("span", "not taken yet"));
   if (taken)
     body.append(
       pairRow("probability", formatPercent(record.p), formatPercent(record.pm)),
@@ -383,7 +362,7 @@ function showFacts(inspector, record, index) {
     body.append(
       factRow(
         "first choice",
-        el("span", { class: best.ok ? "" : "warn" }, el("code", {}, glyphs(best)), best.ok ? "" : " ✕"),
+        el("span", { class: best.ok ? "" : "warn" }, el("code", glyphs(best)), best.ok ? "" : " ✕"),
       ),
     );
   body.append(
@@ -396,20 +375,15 @@ function showFacts(inspector, record, index) {
     ),
     factRow("state", record.state),
   );
-  inspector.facts.replaceChildren(title, el("table", {}, taken ? headOf() : null, body));
+  inspector.facts.replaceChildren(title, el("table", taken ? headOf() : null, body));
   const chips = record.stack ?? [];
   if (chips.length)
     inspector.facts.append(
       el(
-        "div",
-        { class: "row inrule", title: chips.join(" ▸ ") },
-        el("span", { class: "quiet" }, "in rule"),
-        el(
-          "span",
-          {},
-          chips.length > 3 ? "… " : "",
-          ...chips.slice(-3).flatMap((name) => [el("span", { class: "chip" }, name), " "]),
-        ),
+        "div.row.inrule",
+        { title: chips.join(" ▸ ") },
+        el("span.quiet", "in rule"),
+        el("span", chips.length > 3 ? "… " : "", ...chips.slice(-3).flatMap((name) => [el("span.chip", name), " "])),
       ),
     );
   addActs(inspector, record, index);
@@ -429,7 +403,7 @@ function addExtras(body, record) {
         el(
           "span",
           { class: record.draft.id === record.id ? "" : "warn" },
-          el("code", {}, glyphs(record.draft)),
+          el("code", glyphs(record.draft)),
           record.draft.id === record.id ? "" : " ✕",
         ),
         "The token that the draft model proposed; ✕ if the model took another one",
@@ -440,11 +414,9 @@ function addExtras(body, record) {
 const headOf = () =>
   el(
     "thead",
-    {},
     el(
       "tr",
-      {},
-      el("th", { scope: "col" }, el("span", { class: "sr" }, "what")),
+      el("th", { scope: "col" }, el("span.sr", "what")),
       el("th", { scope: "col" }, "before mask"),
       el("th", { scope: "col" }, "after"),
     ),
@@ -453,30 +425,22 @@ const headOf = () =>
 /** What can be done with a token that was taken. @param {Inspector} inspector */
 function addActs(inspector, record, index) {
   const taken = record.k !== "turn";
-  const acts = el("div", { class: "row acts" }),
+  const acts = el("div.row.acts"),
     goes = taken && record.read !== "alone";
   if (goes && inspector.doors.rewind)
     acts.append(
-      el(
-        "button",
-        {
-          type: "button",
-          title: "A new branch that ends before this token: choose another token, or press Step or Continue (R)",
-          onclick: () => inspector.doors.rewind?.(index),
-        },
+      createButton(
         "Rewind to here",
+        { title: "A new branch that ends before this token: choose another token, or press Step or Continue (R)" },
+        () => inspector.doors.rewind?.(index),
       ),
     );
   if (goes && inspector.doors.again)
     acts.append(
-      el(
-        "button",
-        {
-          type: "button",
-          title: "A new branch that ends before this token; the model goes on with another seed",
-          onclick: () => inspector.doors.again?.(index),
-        },
+      createButton(
         "and go on",
+        { title: "A new branch that ends before this token; the model goes on with another seed" },
+        () => inspector.doors.again?.(index),
       ),
     );
   if (acts.children.length) inspector.facts.append(acts);
@@ -526,11 +490,11 @@ export function createInspector(box, doors = {}) {
   const parts = {
     box,
     doors,
-    facts: el("div", { class: "tokenfacts" }),
+    facts: el("div.tokenfacts"),
     wanted: list("Model's choices", "wanted"),
     may: list("Allowed tokens", "may"),
-    staged: el("div", { class: "stagebox", hidden: true }),
-    why: el("div", { class: "whybox", hidden: true }),
+    staged: el("div.stagebox", { hidden: true }),
+    why: el("div.whybox", { hidden: true }),
     search: null,
     shown: { record: null, index: -1 },
     reasons: createLatest(),

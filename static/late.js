@@ -1,7 +1,7 @@
 /* Parts of the page that few visitors open. Their scripts are loaded when they are first needed; the last line of such
    a script calls ``arrived``. */
 
-/** @type {Map<string, Promise<any>>} */
+/** @type {Map<string, Promise<unknown>>} */
 const loading = new Map();
 const waiting = new Map();
 
@@ -23,6 +23,7 @@ export function late(entry) {
   return asked;
 }
 
+/** @param {string} entry @param {unknown} exported */
 export function arrived(entry, exported) {
   waiting.get(entry)?.(exported);
 }

@@ -152,7 +152,8 @@ export function open(view, name, centre = "") {
   return loadPicture(view, centre || standing);
 }
 
-/** Show a text in the place of a picture; ``waiting``: one is awaited. @param {MachineView} view */
+/** Show a text in the place of a picture; ``waiting``: one is awaited.
+    @param {MachineView} view @param {string} text @param {boolean} [waiting] */
 export function showText(view, text, waiting) {
   view.drawing.drop();
   view.flagging.drop();

@@ -7,6 +7,7 @@ import { readOf } from "./tokens.js";
 import { treeRequest } from "./tree.js";
 
 /** @import { MachineView } from "./machine-view" */
+/** @import { PictureRequest } from "./state.js" */
 
 /** An answer from the server, or the one it gave before. @param {import("./ask.js").Ask} ask */
 export async function remembered(ask, server, question, asked) {
@@ -20,8 +21,7 @@ export async function remembered(ask, server, question, asked) {
   );
   answers.set(key, usable);
   if (answers.size > KEPT) answers.delete(answers.keys().next().value);
-  const { fault, ...picture } = await answer;
-  return fault ? { ok: false, why: fault } : picture;
+  return answer;
 }
 
 /** The number of tokens before a step, or with it. */
@@ -50,7 +50,6 @@ const answers = new Map();
 /** For each tab and grammar the size of the box when it was first drawn. */
 const layouts = new Map();
 
-/** @import { Answer, Edge, Flags, FlagSegment, Picture } from "./wire" */
 const KEPT = 120; // answers kept, for going back and forth
 
 export const HIDDEN = 200; // pixels: a narrower box was not shown yet when its picture was laid out
@@ -65,11 +64,11 @@ function laidOutFor(view) {
 }
 
 /** The request for a picture that opens at a state.
-      @returns {Record<string, any>} @param {MachineView} view */
+      @returns {PictureRequest} @param {MachineView} view */
 export function requestOf(view, centre) {
   const { example } = state.compiled;
   const { chains, size, level } = chosen;
-  /** @type {Record<string, any>} */
+  /** @type {Partial<PictureRequest>} */
   const more =
     view.tab === "railroad"
       ? { width: view.box.clientWidth }

@@ -41,7 +41,7 @@ const convert = (page, text) =>
   page.latest.run(async (ask) => {
     const answer = await ask(page.server.machine_from_file, { text });
     if (answer.ok) page.editor.write(answer.text.trimEnd());
-    else showNotice(answer.fault || answer.why);
+    else showNotice(answer.why);
   });
 
 /** @param {MachineTab} page */
@@ -72,9 +72,8 @@ function written() {
 export function createMachineTab(card, editor, server) {
   const box = card.querySelector(".drawing");
   const sheet = card.querySelector(".editor");
-  const fold = el("button", { type: "button", "aria-expanded": "false", title: "The text of the machine" }, "Text");
+  const fold = el("button", { "aria-expanded": "false", title: "The text of the machine" }, "Text");
   fold.addEventListener("click", () => foldText(page, fold.getAttribute("aria-expanded") === "true"));
-  const latest = createLatest({ subject: () => editor.area.value });
   /** @type {MachineTab} */
   const page = {
     box,
@@ -83,7 +82,7 @@ export function createMachineTab(card, editor, server) {
     isOpen: false,
     problems: [],
     fold,
-    latest,
+    latest: createLatest({ subject: () => editor.area.value }),
     editor,
     server,
   };

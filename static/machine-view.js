@@ -31,7 +31,7 @@ const USUAL = { follow: true, chains: null, size: 0, level: "states", tokens: tr
 
 export const chosen = { ...USUAL, ...saved.get("picture", {}) };
 
-/** @param {MachineView} view */
+/** @param {MachineView} view @param {string | undefined} text @param {boolean} [waiting] */
 export const showBlank = (view, text, waiting) => {
   view.say.hidden = !text;
   view.say.children[0].textContent = text || "";
@@ -47,7 +47,7 @@ export function showWaiting(view) {
   else showBlank(view, view.kernels, true);
 }
 
-/** @param {MachineView} view */
+/** @param {MachineView} view @param {string} words */
 export function showKernels(view, words) {
   if (words === view.kernels) return;
   view.kernels = words;

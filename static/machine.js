@@ -3,6 +3,7 @@
    states. */
 
 import { createLatest } from "./ask.js";
+import { bound } from "./bound.js";
 import { debounce, el } from "./dom.js";
 import { createGraph } from "./graph.js";
 import { drawFlags, expect, follow, loadPicture, open, resize, showText, stale, unfold } from "./machine-follow.js";
@@ -16,6 +17,7 @@ import { saved } from "./storage.js";
 
 export const pictureLooks = {
   get: () => chosen,
+  /** @param {Partial<typeof chosen>} changes */
   set(changes) {
     Object.assign(chosen, changes);
     saved.set("picture", chosen);
@@ -34,10 +36,10 @@ export const pictureLooks = {
 /** The elements, the graph and the requests. @param {HTMLElement} box @param {MachineView["server"]} server
     @param {Doors} doors @returns {MachineView} */
 function createView(box, server, { picked, edge, flag, shown, flagged, lost, beyond }) {
-  const busy = el("span", { class: "howmuch", role: "status" });
-  const say = el("div", { class: "say", hidden: true }, el("div"));
-  const bones = el("div", { class: "bones", "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
-  box.prepend(el("div", { class: "canvas" }), bones, busy, say);
+  const busy = el("span.howmuch", { role: "status" });
+  const say = el("div.say", { hidden: true }, el("div"));
+  const bones = el("div.bones", { "aria-hidden": "true" }, ...[0, 1, 2, 3, 4].map(() => el("i")));
+  box.prepend(el("div.canvas"), bones, busy, say);
   let slow = 0;
   /** @type {MachineView} */
   const view = {
@@ -103,10 +105,8 @@ export function createMachine(box, server, doors = {}) {
   on("kernels", (words) => showKernels(view, words));
   new ResizeObserver(debounce(220, () => resize(view))).observe(box);
   return {
+    ...bound(view, { load: loadPicture, go: follow, expect, flags: drawFlags, unfold, open, say: showText, stale }),
     graph: view.graph,
-    load: (centre) => loadPicture(view, centre),
-    go: (step, atEnd) => follow(view, step, atEnd),
-    expect: (step, atEnd) => expect(view, step, atEnd),
     get record() {
       return view.record;
     },
@@ -121,15 +121,10 @@ export function createMachine(box, server, doors = {}) {
     get over() {
       return view.over;
     },
-    flags: (anew) => drawFlags(view, anew),
-    unfold: (states) => unfold(view, states),
     get unfolded() {
       return unfolded(view).length > 0;
     },
-    open: (name, centre) => open(view, name, centre),
     /** Ask for no picture any more. */
     drop: view.drawing.drop,
-    say: (text, waiting) => showText(view, text, waiting),
-    stale: (on, awaited) => stale(view, on, awaited),
   };
 }

@@ -1,7 +1,7 @@
 /* What a run is measured by: the scales tokens are coloured by, the numbers of a run, and the alarm for cycles. All are
    computed from step records. */
 
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { formatBits, formatNumber, formatPercent } from "./tokens.js";
 
 /** @import { Step } from "./wire" */
@@ -66,28 +66,21 @@ function legend(key, steps) {
   if (key !== "rule") {
     const cells = shade.bins.map((label, bin) => el("i", { class: `b${bin}` }, label));
     return el(
-      "span",
-      {
-        class: "scale",
-        role: "img",
-        "aria-label": `${shade.name}, bins from ${shade.bins.join(", ")} ${shade.unit}`,
-      },
+      "span.scale",
+      { role: "img", "aria-label": `${shade.name}, bins from ${shade.bins.join(", ")} ${shade.unit}` },
       ...cells,
-      el("span", { class: "unit" }, shade.unit),
+      el("span.unit", shade.unit),
     );
   }
   const names = rulesOf(steps);
-  if (!names.length) return el("span", { class: "scale" }, el("span", { class: "unit" }, "a regex has no rules"));
+  if (!names.length) return el("span.scale", el("span.unit", "a regex has no rules"));
   const cells = names
     .slice(0, MOST_RULES)
     .map((name, index) => el("i", { class: `r${index + 1}` }, `${index + 1} ${name}`));
   return el(
-    "span",
-    { class: "scale rules" },
+    "span.scale.rules",
     ...cells,
-    names.length > MOST_RULES
-      ? el("span", { class: "unit" }, `and ${names.length - MOST_RULES} more, as the last`)
-      : null,
+    names.length > MOST_RULES ? el("span.unit", `and ${names.length - MOST_RULES} more, as the last`) : null,
   );
 }
 
@@ -275,25 +268,24 @@ function lines(found, steps, compiled, doors) {
   return found.slice(0, 3).map((trap) => {
     const fix = doors.mend ? bound(trap, steps, compiled) : null;
     const line = el(
-      "span",
-      { class: "trapline" },
-      el("span", { class: "sign", "aria-hidden": "true" }, "⚠"),
-      el(
-        "button",
-        { class: "link warn", title: "Go to where it begins", onclick: () => doors.go(trap.from) },
+      "span.trapline",
+      el("span.sign", { "aria-hidden": "true" }, "⚠"),
+      createButton(
         `tokens ${trap.from + 1} to ${trap.to + 1}`,
+        { class: "link warn", title: "Go to where it begins" },
+        () => doors.go(trap.from),
       ),
       `${trap.loops ? " repeat" : ""}${trap.rule ? " in rule " : ""}`,
-      trap.rule ? el("code", {}, trap.rule) : "",
+      trap.rule ? el("code", trap.rule) : "",
       `: ${trap.why}`,
     );
     if (fix)
       line.append(
         " ",
-        el(
-          "button",
-          { class: "link mend", title: fix.message, onclick: () => doors.mend(fix) },
+        createButton(
           `write ${fix.fix.length > 28 ? `${fix.fix.slice(0, 27)}…` : fix.fix}`,
+          { class: "link mend", title: fix.message },
+          () => doors.mend(fix),
         ),
       );
     return line;

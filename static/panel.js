@@ -2,8 +2,9 @@
    the buttons that walk through a run. */
 
 import { createLatest } from "./ask.js";
-import { chartKinds } from "./chart.js";
-import { copyText, debounce, el, isTyping, radios, svgEl } from "./dom.js";
+import { bound } from "./bound.js";
+import { KINDS } from "./chart-kinds.js";
+import { copyText, createButton, debounce, el, isDialogOpen, isPageKey, radios, svgEl, useUp } from "./dom.js";
 import { createNumberFields, createTickedRow, TEMPERATURE } from "./fields.js";
 import { loopAlarm, runTotals, shades } from "./measures.js";
 import { createStages, drawStages, STAGE_FIELDS } from "./stages.js";
@@ -54,18 +55,7 @@ function icon(name) {
 export function createWalk(box, doors) {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   let timer = 0;
-  const make = (name, title, act) =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: "icon",
-        "aria-label": title,
-        title,
-        onclick: act,
-      },
-      icon(name),
-    );
+  const make = (name, title, act) => createButton(icon(name), { class: "icon", "aria-label": title, title }, act);
   const buttons = {
     first: make("first", "First token", () => go(0)),
     previous: make("previous", "Previous token", () => go(Math.max(0, doors.at() - 1))),
@@ -306,7 +296,7 @@ function choices(box, options, name, act) {
 /** Which chart, which colour, and the legend that goes with it. */
 export function createRunViews(key, doors) {
   const legend = key.querySelector(".legend"),
-    means = el("span", { class: "means" });
+    means = el("span.means");
   key.append(means);
   let shade = "surprisal",
     shown = "";
@@ -331,32 +321,30 @@ export function createRunViews(key, doors) {
       show();
     },
   );
-  choices(key.querySelector(".charts"), chartKinds, "chart", doors.chart);
+  const charts = Object.entries(KINDS).map(([name, kind]) => [name, kind.name]);
+  choices(key.querySelector(".charts"), charts, "chart", doors.chart);
   return { legend: show };
 }
 
 /** Keys that work everywhere on the page, and Escape out of the inspector. */
 export function bindRunKeys(find, acts) {
-  const inDialog = () => document.querySelector("dialog[open]");
   document.addEventListener(
     "keydown",
     (event) => {
       // in these fields the keys add a test, or read the text
       const own = event.target instanceof Element && event.target.closest("#wb-sec-tests, #wb-run .reading");
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && state.view !== "compare" && !own) {
-        event.preventDefault();
-        event.stopPropagation();
+        useUp(event);
         acts.run();
       }
-      if (event.key === "Escape" && state.running && !inDialog()) acts.stop();
+      if (event.key === "Escape" && state.running && !isDialogOpen()) acts.stop();
     },
     true,
   );
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !state.running && find(".insp").contains(document.activeElement))
       find(".tokens [tabindex='0']")?.focus();
-    if (isTyping() || event.ctrlKey || event.metaKey || event.altKey || inDialog() || state.view !== "workbench")
-      return;
+    if (!isPageKey(event) || state.view !== "workbench") return;
     const act = { s: acts.step, p: acts.play }[event.key];
     if (act) {
       event.preventDefault();
@@ -418,10 +406,11 @@ function busy(panel, { running, taking, open, ready }) {
   panel.find(".blank .byhand").hidden = !ready;
 }
 
-/** Say what went wrong; nothing for nothing. @param {RunPanel} panel */
-function fault(panel, message, hint, before = ENDED) {
+/** Say what went wrong; nothing for nothing.
+    @param {RunPanel} panel @param {string} message @param {string} [hint] @param {string} [before] */
+function fault(panel, message, hint = "", before = ENDED) {
   panel.box.hidden = !message;
-  panel.box.replaceChildren(el("b", {}, before || ENDED), message + (hint ? ` — ${hint}` : ""));
+  panel.box.replaceChildren(el("b", before || ENDED), message + (hint ? ` — ${hint}` : ""));
 }
 
 /** @param {RunPanel} panel */
@@ -461,7 +450,7 @@ function summarize(panel) {
 function numbers(panel, branch, rate) {
   panel.stats.replaceChildren(
     ...runTotals(branch.steps, rate).map(([shown, name, title, detail]) =>
-      el("span", { title }, el("b", {}, shown), name, detail ? el("span", { class: "minor" }, detail) : ""),
+      el("span", { title }, el("b", shown), name, detail ? el("span.minor", detail) : ""),
     ),
   );
   const end = branch.outcome;
@@ -497,11 +486,11 @@ function meaning(branch) {
   return value
     ? [
         el(
-          "span",
-          { class: "trapline meaning", title: "What Grammar.parse gives for this text" },
-          el("span", { class: "sign", "aria-hidden": "true" }, "→"),
+          "span.trapline.meaning",
+          { title: "What Grammar.parse gives for this text" },
+          el("span.sign", { "aria-hidden": "true" }, "→"),
           "parsed: ",
-          el("code", {}, value),
+          el("code", value),
         ),
       ]
     : [];
@@ -511,18 +500,17 @@ function meaning(branch) {
 function spelling(panel, branch) {
   const found = branch.outcome?.proper;
   if (!found) return [];
-  const own = found.own.slice(0, 3).flatMap((token) => [el("code", {}, glyphs(token)), " "]);
-  const where = el("button", { class: "link", onclick: () => panel.doors.go(found.at) }, `token ${found.at + 1}`);
+  const own = found.own.slice(0, 3).flatMap((token) => [el("code", glyphs(token)), " "]);
+  const where = createButton(`token ${found.at + 1}`, { class: "link" }, () => panel.doors.go(found.at));
   return [
     el(
-      "span",
+      "span.trapline",
       {
-        class: "trapline",
         title:
           "Models rarely see such token sequences in training, so they give the following tokens " +
           "lower probabilities than the text deserves",
       },
-      el("span", { class: "sign", "aria-hidden": "true" }, "≠"),
+      el("span.sign", { "aria-hidden": "true" }, "≠"),
       "the tokenizer would write different tokens from ",
       where,
       found.at_prompt ? " on (it would join the end of the prompt): " : ": ",
@@ -616,22 +604,15 @@ export function createRunPanel(find, server, changed) {
     copyText(spelledText(state.steps.map((step) => step.token)), event.target),
   );
   return {
+    ...bound(panel, { busy, fault, settings, apply, numbers, alarms: alarmsOf, reserve, newSeed }),
     buttons,
-    busy: (value) => busy(panel, value),
-    fault: (message, hint, before) => fault(panel, message, hint, before),
-    settings: () => settings(panel),
-    apply: (wanted) => apply(panel, wanted),
-    numbers: (branch, rate) => numbers(panel, branch, rate),
     mustFinish: (whether) => {
       finishes.checked = whether;
       const { usual } = FIELDS.max_tokens; // the limit that is chosen was that of another text
       if (whether) panel.fields.set({ max_tokens: Math.max(settings(panel).max_tokens ?? 0, usual) });
       summarize(panel);
     },
-    alarms: (branch) => alarmsOf(panel, branch),
     worthALook,
-    reserve: (box, running) => reserve(panel, box, running),
-    newSeed: () => newSeed(panel),
     onTraps: (act) => {
       doors.traps = act;
     },

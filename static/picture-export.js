@@ -15,7 +15,7 @@ const withTikz = (card, act) =>
   card.files.run(async (ask) => {
     const answer = await ask(card.server.draw_tikz, card.main.sent ?? {});
     if (answer.ok) act(answer.tikz);
-    else showNotice(answer.fault || answer.why);
+    else showNotice(answer.why);
   });
 
 /** @param {PictureCard} card */

@@ -1,6 +1,6 @@
 /* The line under the picture: what a selected state expects, or how the picture is read. */
 
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { pictureLooks } from "./machine.js";
 import { centre, currentStep, FINDABLE, requestOf } from "./picture-state.js";
 import { cards, emit, state } from "./state.js";
@@ -28,16 +28,11 @@ export function describe(card) {
   }
   if (card.why) {
     card.foot.replaceChildren(
-      el("span", {}, card.why.read ? "read " : "no character of it fits"),
-      ...(card.why.read ? [el("code", {}, glyphs({ text: card.why.read })), el("span", { class: "good" }, "✓")] : []),
-      el(
-        "span",
-        { class: "no" },
-        "✗ ",
-        el("code", {}, card.why.failing ? glyphs({ text: card.why.failing }) : "the end"),
-      ),
-      el("span", {}, "expected "),
-      el("code", {}, card.why.expected || "nothing"),
+      el("span", card.why.read ? "read " : "no character of it fits"),
+      ...(card.why.read ? [el("code", glyphs({ text: card.why.read })), el("span.good", "✓")] : []),
+      el("span.no", "✗ ", el("code", card.why.failing ? glyphs({ text: card.why.failing }) : "the end")),
+      el("span", "expected "),
+      el("code", card.why.expected || "nothing"),
     );
     return;
   }
@@ -46,7 +41,7 @@ export function describe(card) {
   if (card.lost) {
     card.foot.append(
       "The run is in a state that is not in this part. ",
-      el("button", { type: "button", class: "link", onclick: () => card.main.load(card.lost) }, "Show it"),
+      createButton("Show it", { class: "link" }, () => card.main.load(card.lost)),
     );
     return;
   }
@@ -60,8 +55,8 @@ export function describe(card) {
     return;
   }
   card.foot.append(
-    ...(card.shown?.note ? [el("span", { class: "drawn", title: card.shown.note }, card.shown.note)] : []),
-    el("span", { class: "legend" }, ...(legends()[state.tab]?.() ?? [])),
+    ...(card.shown?.note ? [el("span.drawn", { title: card.shown.note }, card.shown.note)] : []),
+    el("span.legend", ...(legends()[state.tab]?.() ?? [])),
   );
   const legend = card.foot.querySelector(".legend");
   legend.title = legend.textContent ?? "";
@@ -75,12 +70,12 @@ function aboutState(card, { id, record, tab }) {
   const call = id.startsWith("call-");
   const rule = one?.rule || one?.title.match(/^state \S+(?: · (?:initial|final))* · (.+?) · \d+(?: · |$)/)?.[1];
   const head = [
-    el("span", {}, call ? "call of" : "state"),
-    el("span", { class: "chip now" }, call ? one.label.replace(/^→ /, "") : one?.label || id),
+    el("span", call ? "call of" : "state"),
+    el("span.chip.now", call ? one.label.replace(/^→ /, "") : one?.label || id),
   ];
-  if (rule && !call) head.push(el("span", {}, "of rule ", el("b", {}, rule)));
+  if (rule && !call) head.push(el("span", "of rule ", el("b", rule)));
   if (one?.kinds.includes("final"))
-    head.push(el("span", { class: "chip" }, rule ? "the rule may end here" : "the text may end here"));
+    head.push(el("span.chip", rule ? "the rule may end here" : "the text may end here"));
   const goes = ways
     .slice(0, 6)
     .flatMap((way, index) => [
@@ -101,10 +96,10 @@ function aboutState(card, { id, record, tab }) {
     ? [partOf(call ? "leads to" : "reads", ...goes)]
     : call
       ? []
-      : [el("span", {}, one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
+      : [el("span", one?.kinds.includes("more") ? "its edges are not in this part" : "nothing may follow")];
   const button =
     record.partial && FINDABLE.includes(state.tab)
-      ? [el("button", { type: "button", class: "link", onclick: () => centre(card, id) }, "Centre here")]
+      ? [createButton("Centre here", { class: "link" }, () => centre(card, id))]
       : [];
   card.foot.replaceChildren(...head, ...leads, ...button);
   if (!FINDABLE.includes(tab) || call) return;
@@ -116,40 +111,34 @@ function aboutState(card, { id, record, tab }) {
   });
 }
 
-const partOf = (name, ...content) =>
-  el("span", { class: "part" }, el("span", { class: "quiet" }, `${name} `), ...content);
+const partOf = (name, ...content) => el("span.part", el("span.quiet", `${name} `), ...content);
 
 /** What may follow in a state: what its edges read, and what is read after its rule has ended. */
 function leadsOf({ reads, returns }, drawn) {
-  const read = drawn.length || !reads ? drawn : [partOf("reads", el("code", {}, reads))];
-  const after = returns ? [partOf("after returning:", el("code", {}, returns.replaceAll("`", "")))] : [];
-  return read.length || after.length ? [...read, ...after] : [el("span", {}, "nothing may follow")];
+  const read = drawn.length || !reads ? drawn : [partOf("reads", el("code", reads))];
+  const after = returns ? [partOf("after returning:", el("code", returns.replaceAll("`", "")))] : [];
+  return read.length || after.length ? [...read, ...after] : [el("span", "nothing may follow")];
 }
 
 /** What else the server knows of a state. */
 function factsOf(answer) {
   const said = [];
-  if (answer.tokens) said.push(el("span", {}, `${formatNumber(answer.tokens)} tokens`));
+  if (answer.tokens) said.push(el("span", `${formatNumber(answer.tokens)} tokens`));
   if (answer.places.length)
     said.push(
       partOf(
         "written as",
         ...answer.places.flatMap((place, index) => [
           index ? ", " : "",
-          el(
-            "button",
-            {
-              type: "button",
-              class: "link",
-              title: "Go to this place in the grammar",
-              onclick: () => emit("place", place),
-            },
-            el("code", {}, glyphs({ text: place.what })),
+          createButton(
+            el("code", glyphs({ text: place.what })),
+            { class: "link", title: "Go to this place in the grammar" },
+            () => emit("place", place),
           ),
         ]),
       ),
     );
-  if (answer.reached) said.push(partOf("for example after", el("code", {}, answer.reached)));
+  if (answer.reached) said.push(partOf("for example after", el("code", answer.reached)));
   return said;
 }
 
@@ -172,7 +161,7 @@ const legends = () => ({
     pictureLooks.get().level === "calls"
       ? ["an arrow: one rule calls another · click a rule to see its states"]
       : [
-          el("b", { class: "push" }, "▲9"),
+          el("b.push", "▲9"),
           " calls the rule and pushes state 9, in which it continues · double ring: the rule may end here",
         ],
   rules: () =>
@@ -186,9 +175,4 @@ const legends = () => ({
   table: () => ["→ initial state · ◎ the text may end here · click a row to see it drawn"],
 });
 
-const stackLegend = () => [
-  el("b", { class: "push" }, "▲n"),
-  " n symbols pushed ",
-  el("b", { class: "pop" }, "▼n"),
-  " n popped",
-];
+const stackLegend = () => [el("b.push", "▲n"), " n symbols pushed ", el("b.pop", "▼n"), " n popped"];

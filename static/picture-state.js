@@ -44,6 +44,7 @@ export function currentStep(card) {
     : [null, false];
 }
 
+/** @param {object} more */
 export const requestOf = (more) => ({
   ...grammarOf(state.compiled),
   example: state.compiled.example,
@@ -51,7 +52,7 @@ export const requestOf = (more) => ({
   ...more,
 });
 
-/** Centre on a state that was searched, drawn or not. @param {PictureCard} card */
+/** Centre on a state that was searched, drawn or not. @param {PictureCard} card @param {string} id */
 export async function centre(card, id) {
   if (card.main.graph.has(id)) card.main.graph.follow(id);
   else await card.main.load(id);
@@ -60,7 +61,7 @@ export async function centre(card, id) {
   card.pic.focus({ preventScroll: true });
 }
 
-/** @param {PictureCard} card */
+/** @param {PictureCard} card @param {string} count */
 export const showCount = (card, count) => {
   card.find(".count").textContent = card.find(".count").title = count;
 };

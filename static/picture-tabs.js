@@ -11,8 +11,8 @@ import { saved } from "./storage.js";
 
 const SIZED = ["characters"];
 
-/** @param {PictureCard} card @returns {HTMLButtonElement[]} */
-const buttons = (card) => [...card.element.querySelectorAll("[data-tab]")];
+/** @param {PictureCard} card */
+const buttons = (card) => [...card.element.querySelectorAll("button")].filter(({ dataset }) => dataset.tab);
 
 /** @param {HTMLElement} button */
 const tabOf = ({ dataset }) => dataset.tab ?? "";
@@ -119,7 +119,6 @@ export function list(card) {
 
 /** @param {PictureCard} card */
 function showRows(card, answer, sent) {
-  if (answer.fault) Object.assign(answer, { ok: false, why: answer.fault });
   card.shown = answer.ok ? answer : null;
   card.rows.show(answer, card.listed);
   card.exportsOf(null);

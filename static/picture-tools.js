@@ -2,7 +2,19 @@
    Export menu. */
 
 import { createLatest } from "./ask.js";
-import { copyText, createMenu, debounce, download, el, markChosen, radios } from "./dom.js";
+import {
+  copyText,
+  createButton,
+  createMenu,
+  createTable,
+  debounce,
+  download,
+  el,
+  markChosen,
+  radios,
+  targetOf,
+  useUp,
+} from "./dom.js";
 import { dotText } from "./dot-text.js";
 import { passedBy } from "./graph.js";
 import { state } from "./state.js";
@@ -11,10 +23,17 @@ import { formatNumber, several } from "./tokens.js";
 /** @import { FoundState, Picture } from "./wire" */
 
 /** @typedef {{
-      filter: HTMLElementTagNameMap["input"], status: HTMLElementTagNameMap["span"],
-      scroll: HTMLElementTagNameMap["div"], answer: Picture | null, standing: string[][],
+      filter: HTMLInputElement, status: HTMLElement, scroll: HTMLElement, answer: Picture | null, standing: string[][],
     }} RowsBox */
 
+/** ``before``: the keys of the boxes that were shown last. @typedef {{ before: string, box: HTMLElement }} StackBox */
+
+/** @typedef {{
+      input: HTMLInputElement, list: HTMLElement, latest: ReturnType<typeof createLatest>, found: FoundState[],
+      at: number, go: (id: string) => void,
+    }} FindBox */
+
+const MOST_BOXES = 9;
 const NAMES = { characters: "Characters", tokens: "Tokens", stack: "Stack machine", rules: "Rules" };
 
 /** From where to where an edge goes, with a button for the states folded into it. */
@@ -22,31 +41,24 @@ function edgeHead(edge, record, { status, unfold, close }) {
   const name = (id) => record.states.find((each) => each.id === id)?.label || id;
   return el(
     "header",
-    {},
-    el("span", { class: "chip" }, name(edge.source)),
+    el("span.chip", name(edge.source)),
     "→",
-    el("span", { class: "chip" }, name(edge.target)),
+    el("span.chip", name(edge.target)),
     status,
-    el("span", { class: "grow" }),
+    el("span.grow"),
     unfold && edge.inside?.length
-      ? el(
-          "button",
-          {
-            type: "button",
-            title: "Draw the states folded into this edge (or double-click it)",
-            onclick: () => unfold(edge.inside),
-          },
-          "Unfold",
+      ? createButton("Unfold", { title: "Draw the states folded into this edge (or double-click it)" }, () =>
+          unfold(edge.inside),
         )
       : null,
-    el("button", { type: "button", class: "bare", "aria-label": "Close", onclick: close }, "×"),
+    createButton("×", { class: "bare", "aria-label": "Close" }, close),
   );
 }
 
 /** What an edge does to the stack. */
 const effectOf = ({ pops, pushes }) => [
-  ...pops.map((item) => el("p", {}, el("b", { class: "pop" }, "▼"), " pops ", el("code", {}, item))),
-  ...pushes.map((item) => el("p", {}, el("b", { class: "push" }, "▲"), " pushes ", el("code", {}, item))),
+  ...pops.map((item) => el("p", el("b.pop", "▼"), " pops ", el("code", item))),
+  ...pushes.map((item) => el("p", el("b.push", "▲"), " pushes ", el("code", item))),
 ];
 
 /* The labels of a selected edge: all its tokens, with a filter; or its characters. */
@@ -68,8 +80,8 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
   function show(edge, record, origin, parts = /** @type {number[] | null} */ (null)) {
     latest.drop();
     from = origin;
-    const list = el("ul", { class: "tokens", tabindex: "0", "aria-label": "Labels of this edge" });
-    const status = el("span", { class: "told", role: "status" });
+    const list = el("ul.tokens", { tabindex: "0", "aria-label": "Labels of this edge" });
+    const status = el("span.told", { role: "status" });
     const filter = el("input", {
       type: "search",
       placeholder: "Search",
@@ -79,16 +91,16 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
     });
     const head = edgeHead(edge, record, { status, unfold, close }),
       effect = effectOf(edge);
-    box.replaceChildren(head, filter, list, ...(effect.length ? [el("div", { class: "effect" }, ...effect)] : []));
+    box.replaceChildren(head, filter, list, ...(effect.length ? [el("div.effect", ...effect)] : []));
     box.hidden = false;
     let items = edge.labels.length ? edge.labels.flatMap((label) => label.split("\n")) : ["a call"];
     const fill = () => {
       const wanted = filter.value.toLowerCase();
       const left = items.filter((item) => item.toLowerCase().includes(wanted));
-      list.replaceChildren(...left.slice(0, 400).map((item) => el("li", {}, item)));
+      list.replaceChildren(...left.slice(0, 400).map((item) => el("li", item)));
       if (left.length > 400)
-        list.append(el("li", { class: "more" }, `and ${formatNumber(left.length - 400)} more; search to see them`));
-      if (!left.length) list.append(el("li", { class: "more" }, "no token of this edge contains that"));
+        list.append(el("li.more", `and ${formatNumber(left.length - 400)} more; search to see them`));
+      if (!left.length) list.append(el("li.more", "no token of this edge contains that"));
     };
     filter.addEventListener("input", fill);
     status.textContent = edge.count
@@ -126,9 +138,12 @@ const entries = [];
 
 let redraw = () => {};
 
+/** @typedef {(record: Picture & { svg: string }, name: string, button: HTMLElement) => unknown} ExportAct */
+
 export const exportEntries = {
   /** An entry: ``act(record, name, button)`` gets the picture that is shown and a name for its file; ``when(record)``
-      says whether it can be used. */
+      says whether it can be used.
+      @param {string} label @param {ExportAct} act @param {(record: Picture) => boolean} [when] */
   add(label, act, when = () => true) {
     entries.push({ label, act, when });
     redraw();
@@ -159,12 +174,12 @@ export function createExportMenu(menu, named) {
       ...entries
         .filter(({ when }) => shown && when(shown))
         .map(({ label, act }) => {
-          const entry = el("button", { type: "button" }, label);
+          const entry = el("button", label);
           entry.addEventListener("click", () => {
             act(shown, named(), entry);
             if (!label.startsWith("Copy")) close();
           });
-          return el("li", {}, entry);
+          return el("li", entry);
         }),
     );
   menu.style.visibility = "hidden"; // it keeps its room, so the tabs next to it never move
@@ -183,8 +198,8 @@ const chipOf = ({ rule, state, number }, kind, note) =>
       title: `${rule}, continues in state ${number ?? state}`,
       "data-key": rule + state + kind,
     },
-    el("span", { class: "rule" }, rule || "regex"),
-    el("span", { class: "at" }, note ?? `▼${number ?? state}`),
+    el("span.rule", rule || "regex"),
+    el("span.at", note ?? `▼${number ?? state}`),
   );
 
 /** What a token does to a stack: what it leaves, what it takes off, what it puts on. */
@@ -200,14 +215,11 @@ function editsOf(before, after) {
   };
 }
 
-/** @param {StackBox} card */
-function many(card, items, middle) {
-  if (items.length <= card.MOST) return items;
-  return [
-    ...items.slice(0, 2),
-    el("li", { class: "frame more" }, `${middle(items.length - card.MOST)} more`),
-    ...items.slice(items.length - card.MOST + 2),
-  ];
+/** Of many boxes those at both ends. @param {HTMLElement[]} boxes */
+function shortened(boxes) {
+  const excess = boxes.length - MOST_BOXES;
+  if (excess <= 0) return boxes;
+  return [...boxes.slice(0, 2), el("li.frame.more", `${excess} more`), ...boxes.slice(excess + 2)];
 }
 
 /** The stack at a token, with what the token does to it; at its end where the run continues. Returns whether there is
@@ -233,11 +245,10 @@ function showStack(card, step, atEnd = false) {
     "ol",
     { reversed: true },
     chipOf(top, "top", `in ${top.number ?? top.state}`),
-    ...many(card, frames.reverse(), (n) => n),
+    ...shortened(frames.reverse()),
   );
   const bottom = el(
-    "p",
-    { class: "bottom" },
+    "p.bottom",
     stack.boxes.length < stack.depth + 1
       ? `${stack.depth + 1 - stack.boxes.length} more below`
       : waiting.length || change.on.length
@@ -247,27 +258,22 @@ function showStack(card, step, atEnd = false) {
   const ways =
     stack.ways > 1
       ? el(
-          "details",
-          { class: "ways" },
-          el("summary", {}, `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
+          "details.ways",
+          el("summary", `${stack.ways - 1} other way${stack.ways === 2 ? "" : "s"} to read it`),
           ...stack.others.map((boxes) =>
-            el("p", {}, boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
+            el("p", boxes.map((each) => `${each.rule} ${each.number ?? each.state}`).join(" ▸ ")),
           ),
-          stack.ways - 1 > stack.others.length ? el("p", {}, `and ${stack.ways - 1 - stack.others.length} more`) : null,
+          stack.ways - 1 > stack.others.length ? el("p", `and ${stack.ways - 1 - stack.others.length} more`) : null,
         )
       : null;
   const wasOpen = card.box.querySelector("details")?.open;
-  card.box.replaceChildren(
-    el("h3", {}, "Stack", el("b", {}, String(waiting.length))),
-    list,
-    bottom,
-    ...(ways ? [ways] : []),
-  );
+  card.box.replaceChildren(el("h3", "Stack", el("b", String(waiting.length))), list, bottom, ...(ways ? [ways] : []));
   if (ways && wasOpen) ways.open = true;
   // what is new slides in; what stays does not move
-  const keys = [...list.children].map((each) => each.dataset.key);
+  const items = list.querySelectorAll("li"),
+    keys = [...items].map((each) => each.dataset.key);
   if (card.before)
-    for (const each of list.children) if (!card.before.includes(`|${each.dataset.key}|`)) each.classList.add("fresh");
+    for (const each of items) if (!card.before.includes(`|${each.dataset.key}|`)) each.classList.add("fresh");
   card.before = `|${keys.join("|")}|`;
   card.box.setAttribute(
     "aria-label",
@@ -283,15 +289,10 @@ function showStack(card, step, atEnd = false) {
    pushes and pops. */
 /** @param {HTMLElement} box */
 export function createStack(box) {
-  const MOST = 9;
   box.classList.add("stack");
   box.setAttribute("role", "group");
   /** @type {StackBox} */
-  const card = {
-    MOST,
-    before: "",
-    box,
-  };
+  const card = { before: "", box };
   showStack(card, null);
   return { show: (step, atEnd) => showStack(card, step, atEnd) };
 }
@@ -346,15 +347,15 @@ function showFound(finder, answer) {
                 takeFound(finder, index);
               },
             },
-            el("b", {}, one.number ?? one.id),
-            el("span", {}, one.why),
+            el("b", one.number ?? one.id),
+            el("span", one.why),
           ),
         )
       : [
           el(
-            "li",
-            { class: "none", role: "option", "aria-disabled": "true", "aria-selected": "false" },
-            answer.fault || answer.why || "no state found",
+            "li.none",
+            { role: "option", "aria-disabled": "true", "aria-selected": "false" },
+            answer.why || "no state found",
           ),
         ]),
   );
@@ -362,9 +363,6 @@ function showFound(finder, answer) {
   chooseFound(finder, finder.found.length ? 0 : -1);
 }
 
-/** @typedef {{
-      MOST: number, before: string, box: HTMLElement,
-    }} StackBox */
 /* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
    part of the machine around it. */
 export function createFindBox(box, { find, go }) {
@@ -383,14 +381,7 @@ export function createFindBox(box, { find, go }) {
   box.append(input, el("kbd", { "aria-hidden": "true" }, "/"), list);
   const latest = createLatest({ subject: () => input.value.trim() });
   /** @type {FindBox} */
-  const finder = {
-    input,
-    list,
-    latest,
-    found: [],
-    at: -1,
-    go,
-  };
+  const finder = { input, list, latest, found: [], at: -1, go };
   const look = debounce(120, () => {
     const query = input.value.trim();
     if (query) latest.run(async (ask) => showFound(finder, await find(ask, query)));
@@ -408,8 +399,7 @@ export function createFindBox(box, { find, go }) {
       chooseFound(finder, (finder.at + step + finder.found.length) % Math.max(1, finder.found.length));
     }
     if (event.key === "Enter") {
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
       if (list.hidden) look.now();
       else takeFound(finder, finder.at);
     }
@@ -439,22 +429,11 @@ function fillRows(rowsBox) {
   const rows = (rowsBox.answer?.rows ?? []).filter(
     (row) => !wanted || row.slice(2).some((cell) => cell.toLowerCase().includes(wanted)),
   );
-  const body = el(
-    "tbody",
-    {},
-    ...rows.map((row) =>
-      el("tr", { "data-state": row[0], "data-target": row[1] }, ...row.slice(2).map((cell) => el("td", {}, cell))),
-    ),
+  const body = rows.map((row) =>
+    el("tr", { "data-state": row[0], "data-target": row[1] }, ...row.slice(2).map((cell) => el("td", cell))),
   );
-  rowsBox.scroll.replaceChildren(
-    el(
-      "table",
-      {},
-      el("thead", {}, el("tr", {}, ...(rowsBox.answer?.heads ?? []).map((head) => el("th", { scope: "col" }, head)))),
-      body,
-    ),
-  );
-  if (!rows.length) rowsBox.scroll.append(el("p", { class: "none" }, "no row contains that"));
+  rowsBox.scroll.replaceChildren(createTable(rowsBox.answer?.heads ?? [], body));
+  if (!rows.length) rowsBox.scroll.append(el("p.none", "no row contains that"));
   rowsBox.status.textContent =
     (wanted ? `${formatNumber(rows.length)} of ${formatNumber((rowsBox.answer?.rows ?? []).length)} rows · ` : "") +
     (rowsBox.answer?.count ?? "");
@@ -471,7 +450,7 @@ function markRows(rowsBox, scrolls) {
   let first;
   for (const row of rowsBox.scroll.querySelectorAll("tbody tr")) {
     const taken = pairs.has(`${row.dataset.state}>${row.dataset.target}`);
-    const now = here.includes(row.dataset.state);
+    const now = here.includes(row.dataset.state ?? "");
     row.classList.toggle("now", now);
     row.classList.toggle("taken", taken);
     if (taken || (now && !first)) first = first?.classList.contains("taken") ? first : /** @type {HTMLElement} */ (row);
@@ -485,33 +464,21 @@ function markRows(rowsBox, scrolls) {
   }
 }
 
-/** @typedef {{
-      input: HTMLElementTagNameMap["input"], list: HTMLElementTagNameMap["ul"],
-      latest: ReturnType<typeof createLatest>, found: FoundState[], at: number,
-      go: (id: string) => void,
-    }} FindBox */
 /* A machine as a table, for machines too large to draw and for screen readers: which machine, a filter, and the rows of
    the current states of the run. */
 export function createRows(box, { choose, place }) {
-  const which = el("div", { class: "seg which", role: "radiogroup", "aria-label": "Machine in the table" });
-  const filter = el("input", {
+  const which = el("div.seg.which", { role: "radiogroup", "aria-label": "Machine in the table" });
+  const filter = el("input.filter", {
     type: "search",
-    class: "filter",
     placeholder: "Filter rows",
     "aria-label": "Filter rows of the table",
     spellcheck: "false",
   });
-  const status = el("span", { class: "told", role: "status" });
-  const scroll = el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The machine as a table" });
-  box.append(el("div", { class: "tools" }, which, filter, status), scroll);
+  const status = el("span.told", { role: "status" });
+  const scroll = el("div.scroll", { tabindex: "0", role: "region", "aria-label": "The machine as a table" });
+  box.append(el("div.tools", which, filter, status), scroll);
   /** @type {RowsBox} */
-  const rowsBox = {
-    filter,
-    status,
-    scroll,
-    answer: null,
-    standing: [],
-  };
+  const rowsBox = { filter, status, scroll, answer: null, standing: [] };
   radios(which, "data-of", Object.entries(NAMES), choose);
   filter.addEventListener("input", () => {
     if (rowsBox.answer) fillRows(rowsBox);
@@ -524,20 +491,20 @@ export function createRows(box, { choose, place }) {
     }
   });
   scroll.addEventListener("click", (event) => {
-    const row = event.target.closest("tr[data-state]");
+    const row = targetOf(event).closest("tr[data-state]");
     if (row) place(row.dataset.state);
   });
   return {
     show(next, of) {
       rowsBox.answer = next;
       for (const button of which.querySelectorAll("button")) {
-        const why = state.compiled?.tabs?.[button.dataset.of] || "";
+        const why = state.compiled?.tabs?.[button.dataset.of ?? ""] || "";
         button.disabled = Boolean(why);
         button.title = why;
       }
       markChosen(which, "aria-checked", which.querySelector(`[data-of="${of}"]`));
       if (!next.ok) {
-        scroll.replaceChildren(el("p", { class: "none" }, next.why));
+        scroll.replaceChildren(el("p.none", next.why));
         status.textContent = "";
         rowsBox.answer = null;
         return;

@@ -1,7 +1,8 @@
 /* The picture card: which machine is shown and how, what a selected state expects, and the export. */
 
+import { parameters } from "./address.js";
 import { createLatest } from "./ask.js";
-import { createMenu, createToolbar, isTyping, roving, targetOf } from "./dom.js";
+import { createMenu, createToolbar, hasModifier, isTyping, onPress, roving, targetOf } from "./dom.js";
 import { createMachine } from "./machine.js";
 import { addTikz } from "./picture-export.js";
 import { describe } from "./picture-foot.js";
@@ -36,10 +37,10 @@ function makeScrollable(foot) {
 
 /** @param {PictureCard} card */
 function pressKey(card, event) {
-  if (event.key === "g" && card.pic.hidden && !event.ctrlKey && !event.metaKey && !event.altKey && !isTyping())
+  if (hasModifier(event) || isTyping()) return;
+  if (event.key === "g" && card.pic.hidden)
     card.element.querySelector(".stage > :not([hidden]) [tabindex='0']")?.focus();
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || isTyping() || state.view !== "workbench")
-    return;
+  if (event.key !== "/" || state.view !== "workbench") return;
   event.preventDefault();
   if (!FINDABLE.includes(state.tab)) open(card, state.compiled?.tabs?.characters ? "rules" : "characters");
   card.search.focus();
@@ -65,6 +66,7 @@ function listenToPage(card) {
 function listenToPicture(card) {
   for (const row of [card.tabs, card.more])
     row.addEventListener("click", (event) => {
+      /** @type {HTMLButtonElement | null} */
       const button = targetOf(event).closest("[data-tab]");
       if (button && !button.disabled) {
         card.menuOfMore.close();
@@ -72,10 +74,7 @@ function listenToPicture(card) {
       }
     });
   roving(card.tabs, (button) => want(card, button.dataset.tab));
-  card.tools.addEventListener("click", (event) => {
-    const button = targetOf(event).closest("button");
-    if (button) changeLook(card, button);
-  });
+  onPress(card.tools, (button) => changeLook(card, button));
   card.pic.addEventListener("dblclick", (event) => unfoldAt(card, event));
   card.find(".zoom").addEventListener("click", (event) => {
     const act = targetOf(event).closest("button")?.dataset.act;
@@ -101,7 +100,7 @@ function createCard({ element, server }, isLive) {
     flag: (segment) => card.edges.show(segment.edge, card.shown, pic, segment.parts),
     shown: (answer, sent) => showAnswer(card, answer, sent),
     flagged: (answer) => {
-      showCount(card, answer.ok ? answer.count : answer.why);
+      showCount(card, (answer.ok ? answer.count : answer.why) ?? "");
       state.flagged = main.over;
       state.flags = answer;
     },
@@ -126,7 +125,7 @@ function createCard({ element, server }, isLive) {
     stackbox,
     tools: find(".tools.looks"),
     isLive,
-    built: [...element.querySelectorAll(".built")],
+    built: [...element.querySelectorAll("button")].filter((button) => button.matches(".built")),
     titles: {},
     shown: null,
     picked: null,
@@ -134,7 +133,7 @@ function createCard({ element, server }, isLive) {
     why: null,
     listed: "",
     lost: "",
-    wanted: new URLSearchParams(location.search).get("tab") || saved.get("tab") || "together",
+    wanted: parameters().get("tab") || saved.get("tab") || "together",
     model: state.model, // the event also says how far the model is loaded
     main,
     stack: createStack(stackbox),

@@ -1,8 +1,9 @@
-/* The problem at the caret, or under the pointer: its message and the buttons that fix it, next to its text. */
+/* The problem at the caret, or under the pointer: its message and the buttons that fix it, next to its text.
+   The lint of CodeMirror 6 has the same for the pointer, but needs CodeMirror's editor (``editor.js``). */
 
 import { fixButton } from "./author.js";
 import { place } from "./completion.js";
-import { el } from "./dom.js";
+import { arrowTarget, el, targetOf, useUp } from "./dom.js";
 import { emit } from "./state.js";
 
 /** @import { createPainter } from "./paint.js" */
@@ -16,7 +17,6 @@ import { emit } from "./state.js";
 
 /** Milliseconds that the caret or the pointer rests before the box opens, */
 const REST = 350;
-
 const LEAVE = 250; // and until it closes after the pointer has left
 const COLOURS = { error: "no", warning: "warn", note: "quiet" };
 
@@ -26,18 +26,14 @@ const marksAt = (hint, where) => hint.marks.filter((mark) => mark.from <= where 
 function rowOf({ problem }) {
   const fixable = (problem.fix ?? null) !== null;
   return el(
-    "div",
-    { class: "item" },
+    "div.item",
     el(
       "span",
-      {},
       el("b", { class: `word ${COLOURS[problem.severity] ?? "no"}` }, problem.severity),
       ` ${problem.message}`,
     ),
-    problem.hint ? el("span", { class: "hint" }, problem.hint) : null,
-    fixable
-      ? el("span", { class: "fixline" }, fixButton(problem), el("span", { class: "keys quiet" }, "Ctrl+."))
-      : null,
+    problem.hint ? el("span.hint", problem.hint) : null,
+    fixable ? el("span.fixline", fixButton(problem), el("span.keys.quiet", "Ctrl+.")) : null,
   );
 }
 
@@ -88,21 +84,20 @@ function soon(hint, where, byPointer) {
 
 /** Keys of the buttons in the box. @param {ProblemHint} hint @param {KeyboardEvent} event */
 function pressKey(hint, event) {
-  const buttons = [...hint.box.querySelectorAll("button")],
-    step = { ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1 }[event.key];
+  const next = arrowTarget(hint.box, event.key);
   if (event.key === "Escape") {
     hint.closed = hint.shown[0];
     hide(hint);
     hint.area.focus();
-  } else if (step) buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length]?.focus();
+  } else if (next) next.focus();
   else return;
-  event.preventDefault();
-  event.stopPropagation();
+  useUp(event);
 }
 
-/** @param {{ area: any, painter: any, host: Element, busy: () => boolean }} parts */
+/** @param {{ area: HTMLTextAreaElement, painter: ReturnType<typeof createPainter>, host: Element,
+      busy: () => boolean }} parts */
 export function createProblemHint({ area, painter, host, busy }) {
-  const box = el("div", { class: "athand", id: "wb-athand", role: "group", "aria-label": "Problem at the caret" });
+  const box = el("div.athand", { id: "wb-athand", role: "group", "aria-label": "Problem at the caret" });
   box.hidden = true;
   host.append(box);
   /** @type {ProblemHint} */
@@ -139,10 +134,10 @@ export function createProblemHint({ area, painter, host, busy }) {
   });
   box.addEventListener("keydown", (event) => pressKey(hint, event));
   box.addEventListener("mousedown", (event) => {
-    if (event.target.closest("button")) event.preventDefault(); // the text keeps the caret
+    if (targetOf(event).closest("button")) event.preventDefault(); // the text keeps the caret
   });
   box.addEventListener("click", (event) => {
-    if (event.target.closest("button")) hide(hint);
+    if (targetOf(event).closest("button")) hide(hint);
   });
   box.addEventListener("pointerleave", () => {
     if (!marksAt(hint, area.selectionStart).length) hide(hint);
@@ -153,7 +148,7 @@ export function createProblemHint({ area, painter, host, busy }) {
     setTimeout(() => !box.contains(document.activeElement) && !hint.pointed && hide(hint)),
   );
   document.addEventListener("pointerdown", (event) => {
-    if (event.target !== area && !box.contains(event.target)) hide(hint);
+    if (event.target !== area && !box.contains(/** @type {Node} */ (event.target))) hide(hint);
   });
   return {
     /** The marks of the problems, each with its problem. */

@@ -28,7 +28,6 @@ const LONGEST = 100; // characters of a description in a prompt
 
 /** Tokens that one character becomes at most, and those that the model adds to a text or to a chat. */
 const TOKENS_A_CHARACTER = 4;
-
 const ADDED = { text: 64, chat: 512 };
 
 /** What a schema calls its values.
@@ -49,7 +48,7 @@ function titleOf(text) {
 }
 
 /** The prompt for a grammar by what it says of itself; null while that cannot be read.
-    @param {any} held what holds a grammar, as an example does @returns {string | null} */
+    @param {Partial<GrammarText>} held what holds a grammar, as an example does @returns {string | null} */
 export function promptFor(held) {
   const { text, notation, options } = wholeOf(held);
   if (notation === "json_schema") {
@@ -112,23 +111,21 @@ function tell(card) {
 /** @param {PromptCard} card */
 function showTokens(card, answer) {
   if (!answer.ok) {
-    card.list.replaceChildren(el("p", { class: "warn" }, answer.why || answer.fault));
+    card.list.replaceChildren(el("p.warn", answer.why));
     return;
   }
   const { tokens, count, most } = answer;
   const rest = count - tokens.length;
   card.list.replaceChildren(
     el(
-      "p",
-      { class: "quiet" },
+      "p.quiet",
       `${formatNumber(count)} tokens`,
       most ? ` of at most ${formatNumber(most)}; ` : "; ",
-      el("span", { class: "special" }, "special tokens"),
+      el("span.special", "special tokens"),
       " come from the template",
     ),
     el(
-      "p",
-      { class: "pieces" },
+      "p.pieces",
       ...tokens.map((token) => el("span", { class: token.special ? "special" : "" }, glyphs(token))),
       rest ? `… and ${formatNumber(rest)} more` : "",
     ),

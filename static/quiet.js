@@ -1,6 +1,8 @@
 /* Quiet while a rule is typed: its problems are shown when it can be read, when the caret leaves it, or when the
    reader requests them. */
 
+/** @import { Problem } from "./wire" */
+
 /** Whether the caret is in a rule, or after it with at most one line break between. */
 function isInside(points, caret, { start, end }) {
   if (caret < start) return false;
@@ -14,11 +16,11 @@ for (const end of ENDS) document.addEventListener(end, () => (pressed = false), 
 const isPressed = () => pressed;
 
 /** ``changed`` is called when errors that were held back are to be shown.
-    @param {any} area @param {() => void} changed */
+    @param {HTMLTextAreaElement} area @param {() => void} changed */
 export function createQuiet(area, changed) {
   let typing = false,
-    unread = /** @type {any[]} */ ([]), // the rules at the caret that cannot be read
-    held = /** @type {any[]} */ ([]); // their problems
+    unread = /** @type {{ start: number, end: number }[]} */ ([]), // the rules at the caret that cannot be read
+    held = /** @type {Problem[]} */ ([]); // their problems
   const inside = (rule) => {
     const points = [...area.value];
     return isInside(points, [...area.value.slice(0, area.selectionStart)].length, rule);

@@ -1,7 +1,9 @@
 /* A given text, read by the model under the mask: the row in which it is pasted. Its tokens are shown as those of a
    run. */
 
-/** `read(text)` is called with the text to read. */
+import { useUp } from "./dom.js";
+
+/** @param {(selector: string) => HTMLElement} find @param {(text: string) => void} read gets the text to read */
 export function createReading(find, read) {
   const box = find(".reading"),
     field = box.querySelector("textarea"),
@@ -12,8 +14,7 @@ export function createReading(find, read) {
   go.addEventListener("click", ask);
   field.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      event.preventDefault();
-      event.stopPropagation();
+      useUp(event);
       ask();
     }
     if (event.key === "Escape") box.hidden = true;
@@ -28,6 +29,7 @@ export function createReading(find, read) {
       box.hidden = false;
       if (text === null) field.focus();
     },
+    /** @param {boolean} locked */
     lock(locked) {
       go.disabled = locked;
     },

@@ -1,7 +1,7 @@
 /* A replay: one file that plays a run. The page's own cards draw it; what they would request from the server is in the
    file. Nothing is loaded, nothing is sent. */
 
-import { el } from "./dom.js";
+import { el, hasModifier } from "./dom.js";
 import { createInspector } from "./inspector.js";
 import { notations } from "./notations.js";
 import { createPainter, piecesOf } from "./paint.js";
@@ -19,8 +19,8 @@ function refuse(event) {
     .querySelector("main")
     .replaceChildren(
       el(
-        "p",
-        { class: "wb unreadable", role: "alert" },
+        "p.wb.unreadable",
+        { role: "alert" },
         "This replay cannot be shown: its records are damaged, or another version wrote them. Export the run again.",
       ),
     );
@@ -66,13 +66,7 @@ const inspectOnly = (box) => createInspector(box, { explain: async (_ask, index)
 /** Keys that move through the run; those that start one have no use here. */
 function bindReplayKeys(within, acts) {
   document.addEventListener("keydown", (event) => {
-    if (
-      event.ctrlKey ||
-      event.metaKey ||
-      event.altKey ||
-      (document.activeElement !== document.body && event.key !== "p")
-    )
-      return;
+    if (hasModifier(event) || (document.activeElement !== document.body && event.key !== "p")) return;
     const selected = within(".tok[aria-selected=true]") ?? within(".tok");
     const act = { p: acts.play, ArrowRight: () => selected?.focus(), ArrowLeft: () => selected?.focus() }[event.key];
     if (!act) return;

@@ -17,10 +17,11 @@ const encoded = (part) =>
 
 const UNREADABLE = "the browser cannot read this file: was it moved or changed? Open it again";
 
-/** @import { OpenedResults, OpenedRow, ResultsBox, ResultsRow } from "./wire" */
+/** @import { Answer, OpenedResults } from "./wire" */
 const PART = 1_000_000; // bytes of a file in a request
 
-/** Send files in parts. @param {ResultsCard} results */
+/** Send files in parts; ``why`` says what went wrong.
+    @param {ResultsCard} results @returns {Promise<{ why?: string, upload?: string }>} */
 async function sendFiles(results, ask, sending) {
   const upload = randomName();
   const size = sending.reduce((sum, file) => sum + file.size, 0);
@@ -30,7 +31,7 @@ async function sendFiles(results, ask, sending) {
       const base64 = await encoded(file.slice(offset, offset + PART)).catch(() => null);
       if (base64 === null) return { why: UNREADABLE };
       const answer = await ask(results.server.send_results, { upload, file: number, offset, base64 });
-      if (!answer.ok) return { why: answer.why || answer.fault };
+      if (!answer.ok) return { why: answer.why };
       if (answer.received < offset + 1 && ++tries > 3) return { why: "the file did not arrive; open it again" };
       done += Math.max(0, answer.received - offset);
       offset = answer.received;
@@ -40,10 +41,10 @@ async function sendFiles(results, ask, sending) {
 }
 
 /** Send the file, let the server read it, and return its description.
-    @param {ResultsCard} results @returns {Promise<any>} */
+    @param {ResultsCard} results @returns {Promise<Answer<OpenedResults>>} */
 export async function readFiles(results, ask, chosen) {
   const sent = chosen ? await sendFiles(results, ask, chosen) : { served: true };
-  if (sent.why) return sent;
+  if ("why" in sent) return /** @type {Answer<OpenedResults>} */ ({ why: sent.why });
   showStatus(results, "reading the file…");
   return ask(results.server.open_results, sent);
 }
@@ -70,7 +71,7 @@ export const saveCsv = (results) =>
     for (let offset = 0, total = 1; offset < total; ) {
       const answer = await askAbout(results, ask, results.server.results_csv, { wanted, sort, down, offset });
       if (!answer.ok) {
-        showFailure(results, answer.why || answer.fault);
+        showFailure(results, answer.why);
         return;
       }
       pieces.push(answer.text);

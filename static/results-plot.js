@@ -84,13 +84,11 @@ export function plotPart(results) {
   results.parts.column = pick;
   return [
     el(
-      "div",
-      { class: "plots" },
+      "div.plots",
       el(
-        "div",
-        { class: "knobs" },
-        el("label", { class: "knob" }, el("span", {}, "plot of"), el("span", { class: "pickwrap" }, pick)),
-        el("span", { class: "quiet" }, "quartiles; whiskers to the last value within 1.5 times their distance"),
+        "div.knobs",
+        el("label.knob", el("span", "plot of"), el("span.pickwrap", pick)),
+        el("span.quiet", "quartiles; whiskers to the last value within 1.5 times their distance"),
       ),
       results.parts.plot,
     ),
@@ -112,10 +110,7 @@ function showPlot(results, answer, asked) {
   if (!answer.ok) results.parts.plotted = null;
   results.parts.plot.replaceChildren(
     ...(answer.ok && answer.groups.length
-      ? [
-          boxes(answer.groups, asked.column),
-          answer.left ? el("p", { class: "quiet" }, `and ${answer.left} groups`) : "",
-        ]
-      : [el("p", { class: "quiet" }, answer.ok ? "No such row has this number." : answer.why || answer.fault)]),
+      ? [boxes(answer.groups, asked.column), answer.left ? el("p.quiet", `and ${answer.left} groups`) : ""]
+      : [el("p.quiet", answer.ok ? "No such row has this number." : answer.why)]),
   );
 }

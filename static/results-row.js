@@ -1,6 +1,6 @@
 /* One row of a results file, opened: its values, and what can be done with it. */
 
-import { el, showNotice } from "./dom.js";
+import { createButton, el, showNotice } from "./dom.js";
 import { askAbout } from "./results-file.js";
 import { shown } from "./results-state.js";
 
@@ -18,10 +18,8 @@ export async function unfold(results, ask, n, line, button) {
   const answer = await askAbout(results, ask, results.server.results_row, { n });
   button.setAttribute("aria-expanded", "true");
   const cell = el("td", { colspan: String(line.children.length) });
-  cell.append(
-    answer.ok ? detailOf(results, answer) : el("p", { class: "no", role: "alert" }, answer.why || answer.fault),
-  );
-  line.after(el("tr", { class: "opened" }, cell));
+  cell.append(answer.ok ? detailOf(results, answer) : el("p.no", { role: "alert" }, answer.why));
+  line.after(el("tr.opened", cell));
 }
 
 /** @param {ResultsCard} results @param {OpenedRow} row */
@@ -32,26 +30,20 @@ function detailOf(results, row) {
     el(
       "div",
       { class: long({ value }) ? "long" : null },
-      el("dt", {}, name),
+      el("dt", name),
       el(
         "dd",
-        {},
         long({ value }) ? el("pre", { tabindex: "0", role: "region", "aria-label": name }, value) : shown(value, name),
       ),
     );
   const order = [...row.values.filter((one) => !long(one)), ...row.values.filter(long)];
-  return el(
-    "div",
-    { class: "detail" },
-    el("div", { class: "knobs" }, ...actsOn(results, row, of)),
-    el("dl", {}, ...order.map(item)),
-  );
+  return el("div.detail", el("div.knobs", ...actsOn(results, row, of)), el("dl", ...order.map(item)));
 }
 
 /** What can be done with a row. @param {ResultsCard} results */
 function actsOn(results, row, of) {
   const found = [];
-  const button = (label, title, act) => found.push(el("button", { type: "button", title, onclick: act }, label));
+  const button = (label, title, act) => found.push(createButton(label, { title }, act));
   const { grammar, tokens } = row;
   if (grammar) button("Open the grammar in the editor", "With its prompt", () => results.doors.open(grammar));
   const chat = results.about.settings.some(([name]) => name === "chat");
@@ -75,7 +67,6 @@ function actsOn(results, row, of) {
       if (why) showNotice(`Not opened: ${why}`);
     });
   }
-  if (!grammar)
-    found.push(el("span", { class: "quiet" }, "This file has no grammar for the row, or one too long for the editor."));
+  if (!grammar) found.push(el("span.quiet", "This file has no grammar for the row, or one too long for the editor."));
   return found;
 }

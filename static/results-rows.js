@@ -1,7 +1,7 @@
 /* The rows of a results file, which the server filters and sorts and sends in pages. */
 
 import { createLatest } from "./ask.js";
-import { debounce, el, radios } from "./dom.js";
+import { createButton, debounce, el, radios } from "./dom.js";
 import { askAbout, saveCsv } from "./results-file.js";
 import { plot } from "./results-plot.js";
 import { unfold } from "./results-row.js";
@@ -39,7 +39,7 @@ function addFilter(results) {
 /** @param {ResultsCard} results */
 export function rowsPart(results) {
   addFilter(results);
-  const which = el("div", { class: "seg small", role: "radiogroup", "aria-label": "Columns" });
+  const which = el("div.seg.small", { role: "radiogroup", "aria-label": "Columns" });
   radios(
     which,
     "data-every",
@@ -52,17 +52,9 @@ export function rowsPart(results) {
       loadRows(results);
     },
   )("");
-  results.parts.csv = el(
-    "button",
-    { type: "button", onclick: () => saveCsv(results), title: "The rows of the filter, in this order" },
-    "CSV",
-  );
+  results.parts.csv = createButton("CSV", { title: "The rows of the filter, in this order" }, () => saveCsv(results));
   const page = (label, title, offset) =>
-    el(
-      "button",
-      { type: "button", class: "icon", title, "aria-label": title, onclick: () => goToPage(results, offset()) },
-      label,
-    );
+    createButton(label, { class: "icon", title, "aria-label": title }, () => goToPage(results, offset()));
   const last = () => Math.max(0, PAGE * Math.floor((results.parts.count - 1) / PAGE));
   results.parts.pager = [
     page("«", "First page", () => 0),
@@ -73,12 +65,11 @@ export function rowsPart(results) {
   const [first, previous, next, end] = results.parts.pager;
   const box = { class: "scroll rows", tabindex: "0", role: "region", "aria-label": "Rows" };
   return el(
-    "div",
-    { class: "rowspart" },
-    el("div", { class: "knobs" }, results.parts.filter, which, el("span", { class: "grow" }), results.parts.csv),
+    "div.rowspart",
+    el("div.knobs", results.parts.filter, which, el("span.grow"), results.parts.csv),
     results.parts.wrong,
-    el("div", box, el("table", {}, results.parts.head, results.parts.body)),
-    el("div", { class: "knobs pager" }, first, previous, results.parts.total, next, end),
+    el("div", box, el("table", results.parts.head, results.parts.body)),
+    el("div.knobs.pager", first, previous, results.parts.total, next, end),
   );
 }
 
@@ -99,7 +90,7 @@ export function loadRows(results) {
 /** @param {ResultsCard} results */
 function showRows(results, answer, offset) {
   results.parts.wrong.hidden = Boolean(answer.ok);
-  results.parts.wrong.textContent = answer.ok ? "" : answer.why || answer.fault;
+  results.parts.wrong.textContent = answer.ok ? "" : answer.why;
   if (!answer.ok) return; // the rows of the last filter stay
   results.parts.count = answer.total;
   const to = Math.min(answer.total, offset + PAGE);
@@ -130,17 +121,12 @@ function showHeads(results) {
   results.parts.head.replaceChildren(
     el(
       "tr",
-      {},
-      el("th", { class: "way", scope: "col" }, "#"),
+      el("th.way", { scope: "col" }, "#"),
       ...columns(results).map(({ name, kind }) =>
         el(
           "th",
           { scope: "col", "data-of": name, "aria-sort": order(name), class: kind === "number" ? "n" : null },
-          el(
-            "button",
-            { type: "button", class: "bare", onclick: by(name), title: `Sort by ${name}` },
-            shortened(name, 30),
-          ),
+          createButton(shortened(name, 30), { class: "bare", title: `Sort by ${name}` }, by(name)),
         ),
       ),
     ),
@@ -154,8 +140,8 @@ function cellsOf(results, row) {
   const of = (name) => row.cells[results.about.columns.findIndex((one) => one.name === name)];
   const chosen = columns(results);
   if (of("status") === "failed" && !results.view.every) {
-    const said = [el("b", {}, of("key")), ` ${of("error") ?? ""}`];
-    return [el("td", { class: "failed", colspan: String(chosen.length) }, ...said)];
+    const said = [el("b", of("key")), ` ${of("error") ?? ""}`];
+    return [el("td.failed", { colspan: String(chosen.length) }, ...said)];
   }
   return chosen.map(({ at, kind, name }) =>
     el("td", { class: kind === "number" ? "n" : null }, shown(row.cells[at], name)),
@@ -164,8 +150,8 @@ function cellsOf(results, row) {
 
 /** @param {ResultsCard} results @param {ResultsRow} row */
 function rowOf(results, row) {
-  const button = el("button", { type: "button", class: "link", "aria-expanded": "false" }, formatNumber(row.n));
-  const made = el("tr", { "data-n": String(row.n) }, el("td", { class: "way" }, button), ...cellsOf(results, row));
+  const button = el("button.link", { "aria-expanded": "false" }, formatNumber(row.n));
+  const made = el("tr", { "data-n": String(row.n) }, el("td.way", button), ...cellsOf(results, row));
   button.setAttribute("aria-label", `Row ${row.n}`);
   const latest = createLatest({ subject: () => made.isConnected });
   button.addEventListener("click", () => latest.run((ask) => unfold(results, ask, row.n, made, button)));

@@ -3,7 +3,7 @@
 import { formatNumber, glyphs } from "./tokens.js";
 
 /** @import { createLatest } from "./ask.js" */
-/** @import { OpenedResults, Server } from "./wire" */
+/** @import { Answer, OpenedResults, Server } from "./wire" */
 
 /** ``files`` is null for the file the page is served with.
     @typedef {{ wanted: string, sort: string, down: boolean, offset: number, every: boolean }} ResultsView
@@ -14,7 +14,7 @@ import { formatNumber, glyphs } from "./tokens.js";
       }} ResultsDoors
     @typedef {{
       server: Server, doors: ResultsDoors, card: HTMLElement, parts: ResultsParts,
-      files: File[] | null, about: OpenedResults, view: ResultsView,
+      files: File[] | null, about: Answer<OpenedResults>, view: ResultsView,
       opening: ReturnType<typeof createLatest>, loading: ReturnType<typeof createLatest>,
       plotting: ReturnType<typeof createLatest>, saving: ReturnType<typeof createLatest>,
     }} ResultsCard */

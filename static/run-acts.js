@@ -1,6 +1,6 @@
 /* What a person does with a run: begins it, takes one token, forks it, reads a text. */
 
-import { currentBranch, move, request } from "./run-card.js";
+import { currentBranch, move, request, shownBranch } from "./run-card.js";
 import { fail, play, stop } from "./run-records.js";
 import { go, open, say, showEnd, showSteps } from "./run-show.js";
 import { isIdle } from "./run-state.js";
@@ -37,7 +37,7 @@ export function read(card, text) {
     move(card, { type: "taken" });
     say(card, "");
     if (!answer.ok) {
-      fail(card, answer.why || answer.fault, "", "The text was not read: ");
+      fail(card, answer.why, "", "The text was not read: ");
       return;
     }
     const { steps, end: outcome, model: served } = answer;
@@ -53,7 +53,7 @@ const takeToken = (card, branch, token, byHandTaken, then = () => {}) =>
     const answer = await card.questions.take(ask, branch, token);
     move(card, { type: "taken" });
     if (!answer.ok) {
-      fail(card, answer.why || answer.fault, "", "That token could not be taken: ");
+      fail(card, answer.why, "", "That token could not be taken: ");
       return;
     }
     append(card, branch, answer, byHandTaken);
@@ -86,7 +86,7 @@ export function step(card) {
 /** @param {RunCard} card */
 export function take(card, index, candidate) {
   if (!isIdle(card.phase)) return;
-  const forks = index < currentBranch(card).steps.length;
+  const forks = index < shownBranch(card).steps.length;
   if (forks) open(card, card.branches.cut(index, "fork"), false);
   const focus = card.find(".insp").contains(document.activeElement);
   takeToken(card, currentBranch(card), candidate.id, true, () => {

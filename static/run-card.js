@@ -1,11 +1,13 @@
 /* The state of the run card: its parts, what it does, and what the next text does when it is compiled. */
 
+import { methodOf } from "./branches.js";
 import { selectedIn, transition } from "./run-state.js";
 import { grammarOf, state } from "./state.js";
 
 /** @import { createAlone } from "./alone.js" */
 /** @import { createLatest } from "./ask.js" */
-/** @import { createBranches, createQuestions } from "./branches.js" */
+/** @import { createQuestions } from "./branch-requests.js" */
+/** @import { createBranches } from "./branches.js" */
 /** @import { createChart } from "./chart.js" */
 /** @import { createInspector } from "./inspector.js" */
 /** @import { createAnnouncer, createRunPanel, createRunViews, createWalk } from "./panel.js" */
@@ -42,8 +44,15 @@ export function move(card, event) {
   state.selected = selectedIn(card.phase);
 }
 
-/** @param {RunCard} card */
+/** The branch that is shown; null before the first one. @param {RunCard} card */
 export const currentBranch = (card) => card.branches.now();
+
+/** The branch that is shown, where one is. @param {RunCard} card */
+export function shownBranch(card) {
+  const branch = currentBranch(card);
+  if (!branch) throw new Error("no run is shown");
+  return branch;
+}
 
 /** @param {RunCard} card */
 export const atNext = (card) => card.phase.cursor.kind === "next";
@@ -51,7 +60,6 @@ export const atNext = (card) => card.phase.cursor.kind === "next";
 /** The grammar, the prompt and the method of a branch that begins now. @param {RunCard} card */
 export const request = (card) => {
   const { prompt, system, model } = state,
-    { constraint, lookahead, small_tokens, monitor, draft, reasoning } = card.panel.settings();
-  const way = { constraint, lookahead, small_tokens, monitor, draft, reasoning };
-  return { ...grammarOf(state), prompt, system, model, ...way };
+    method = methodOf(card.panel.settings());
+  return { ...grammarOf(state), prompt, system, model, ...method };
 };

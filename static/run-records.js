@@ -1,6 +1,6 @@
 /* A run from its first record to its end: what arrives is shown, and it can stop, fail and be continued. */
 
-import { currentBranch, move } from "./run-card.js";
+import { move, shownBranch } from "./run-card.js";
 import { busy, go, say, showSteps } from "./run-show.js";
 import { emit, state } from "./state.js";
 import { several } from "./tokens.js";
@@ -45,14 +45,11 @@ export function play(card, branch, lost = 0) {
 export function readRecord(card, message) {
   if (message.k === "status") say(card, message.text);
   if (message.k === "start") {
-    currentBranch(card).served = message.model;
+    shownBranch(card).served = message.model;
     say(card, "");
     move(card, { type: "begin", time: performance.now() });
   }
-  if (message.k === "step") {
-    currentBranch(card).steps.push(message);
-    card.strip.add(message, currentBranch(card).steps.length - 1);
-  }
+  if (message.k === "step") card.strip.add(message, shownBranch(card).steps.push(message) - 1);
   if (message.k === "error")
     fail(card, message.message, message.hint, state.steps.length ? "" : "Nothing was written: ");
   if (message.k === "stop") finish(card, message);
@@ -61,7 +58,7 @@ export function readRecord(card, message) {
 /** @param {RunCard} card */
 function finish(card, end) {
   const before = card.phase.kind === "running" ? card.phase.before : 0,
-    branch = currentBranch(card);
+    branch = shownBranch(card);
   move(card, { type: "finish" });
   card.incoming.end();
   card.panel.reserve(card.box, false);
@@ -96,8 +93,8 @@ export function stop(card, words) {
 /** The server ended during a run: another one, or the same one started again, continues the run.
     @param {RunCard} card */
 export function continueElsewhere(card, words, advice, begun) {
-  const branch = currentBranch(card),
-    isFull = branch.steps.length >= branch.settings.max_tokens;
+  const branch = shownBranch(card),
+    isFull = branch.steps.length >= (branch.settings?.max_tokens ?? 0);
   if (!begun || card.losses === MOST_LOSSES || isFull) {
     fail(card, words, advice);
     return;

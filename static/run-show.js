@@ -1,6 +1,6 @@
 /* Shows a branch in the run card, and the token that is selected in it. */
 
-import { atNext, currentBranch, move } from "./run-card.js";
+import { atNext, currentBranch, move, shownBranch } from "./run-card.js";
 import { isIdle } from "./run-state.js";
 import { emit, grammarKey, state } from "./state.js";
 
@@ -64,7 +64,7 @@ function look(card, branch) {
     const answer = await card.questions.turn(ask, branch);
     if (!index) say(card, "");
     if (!answer.ok) {
-      card.panel.fault(answer.why || answer.fault, "", "The next token is not known: ");
+      card.panel.fault(answer.why, "", "The next token is not known: ");
       busy(card);
       return;
     }
@@ -104,7 +104,7 @@ export function showEnd(card) {
     return;
   }
   go(card, state.steps.length - 1, false);
-  card.aloud.say(`${state.steps.length} tokens, ${currentBranch(card).outcome.words}`);
+  card.aloud.say(`${state.steps.length} tokens, ${shownBranch(card).outcome?.words}`);
   busy(card);
 }
 
@@ -113,12 +113,12 @@ export function showSteps(card) {
   card.chart.show(state.steps);
   showBody(card, true);
   card.views.legend();
-  card.showAlone(currentBranch(card));
+  card.showAlone(shownBranch(card));
   card.panel.numbers(
-    currentBranch(card),
+    shownBranch(card),
     card.phase.kind === "running"
       ? (state.steps.length - card.phase.before) / Math.max(0.05, (performance.now() - card.phase.started) / 1000)
-      : currentBranch(card).outcome?.rate,
+      : shownBranch(card).outcome?.rate,
   );
   card.walk.draw();
   if (!state.running) return;

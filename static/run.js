@@ -2,7 +2,8 @@
 
 import { createAlone } from "./alone.js";
 import { createLatest } from "./ask.js";
-import { createBranches, createQuestions } from "./branches.js";
+import { createQuestions } from "./branch-requests.js";
+import { createBranches } from "./branches.js";
 import { createCallout } from "./callout.js";
 import { createChart } from "./chart.js";
 import { createToolbar } from "./dom.js";

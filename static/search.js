@@ -1,9 +1,10 @@
 /* Find in a text: all matches of the grammar in a long text, coloured where they are and listed. The text is in a plain
    text area over a copy whose matches are coloured by the browser's highlights, so a long text has no more elements
-   than a short one. */
+   than a short one.
+   The search of CodeMirror 6 finds a text or a regular expression in its editor; these matches come from the server. */
 
 import { createLatest } from "./ask.js";
-import { copyText, debounce, el } from "./dom.js";
+import { copyText, createButton, debounce, el, VERBATIM } from "./dom.js";
 import { unitsIn } from "./paint.js";
 import { grammarKey, grammarOf, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
@@ -21,15 +22,13 @@ import { formatNumber, visibleText } from "./tokens.js";
 /** @import { Server } from "./wire" */
 /** Characters of a text, and rows of the list, at most. */
 const LONGEST = 300_000;
-
 const LISTED = 200;
 const LONG_PASTE = 10_000;
 
 /** Firefox has no highlights before version 140: there the list is all. */
 const HIGHLIGHTS = typeof Highlight === "function" && globalThis.CSS?.highlights;
 
-const button = (label, title, act) =>
-  el("button", { type: "button", class: "more", title, "aria-label": title, onclick: act }, label);
+const button = (label, title, act) => createButton(label, { class: "more", title, "aria-label": title }, act);
 
 /** A match in the copy of the text. @param {SearchCard} card @param {[number, number]} match */
 function rangeOf(card, [start, end]) {
@@ -68,21 +67,17 @@ function placeOf(card, at) {
 function rowsOf(card) {
   const made = card.matches.slice(0, LISTED).map(([start, end], index) => {
     const text = card.area.value.slice(start, end),
-      word = el("span", { class: "text" });
+      word = el("span.text");
     word.append(visibleText(text.length > 120 ? `${text.slice(0, 119)}…` : text));
     return el(
       "li",
       { class: index === card.current ? "now" : "" },
-      el(
-        "button",
-        { type: "button", class: "link", title: "Go to this match", onclick: () => goTo(card, index) },
-        el("span", { class: "at" }, placeOf(card, start)),
-        word,
+      createButton([el("span.at", placeOf(card, start)), word], { class: "link", title: "Go to this match" }, () =>
+        goTo(card, index),
       ),
     );
   });
-  if (card.matches.length > LISTED)
-    made.push(el("li", { class: "quiet" }, `and ${formatNumber(card.matches.length - LISTED)} more`));
+  if (card.matches.length > LISTED) made.push(el("li.quiet", `and ${formatNumber(card.matches.length - LISTED)} more`));
   card.list.replaceChildren(...made);
   addGridKeys(card.list);
 }
@@ -141,7 +136,7 @@ function askMatches(card) {
     if (answer.ok) showAnswer(card, answer, text);
     else {
       card.searched = "";
-      show(card, [], answer.why || answer.fault, "");
+      show(card, [], answer.why, "");
     }
   });
 }
@@ -166,27 +161,21 @@ function showAnswer(card, answer, text) {
 /** The pane in ``box``; ``counted`` gets the number of matches as text.
     @param {HTMLElement} box @param {Server} server @param {(count: string) => void} counted */
 export function createSearch(box, server, counted) {
-  const copy = el("div", { class: "copy", "aria-hidden": "true" });
+  const copy = el("div.copy", { "aria-hidden": "true" });
   const area = el("textarea", {
     "aria-label": "Text to search",
     placeholder: "paste a long text: all matches of the grammar are marked",
-    spellcheck: "false",
-    autocapitalize: "off",
-    autocomplete: "off",
+    ...VERBATIM,
     maxlength: String(LONGEST),
   });
-  const status = el("span", { class: "status quiet", role: "status" });
-  const acts = el("span", { class: "acts" });
-  const list = el("ul", { class: "matches", "aria-label": "Matches" });
+  const status = el("span.status.quiet", { role: "status" });
+  const acts = el("span.acts");
+  const list = el("ul.matches", { "aria-label": "Matches" });
   const previous = button("↑", "Previous match", () => step(card, -1));
   const next = button("↓", "Next match", () => step(card, 1));
-  const copies = el(
-    "button",
-    { type: "button", class: "more", title: "Copy the matches, one a line", onclick: () => copyAll(card) },
-    "Copy",
-  );
+  const copies = createButton("Copy", { class: "more", title: "Copy the matches, one a line" }, () => copyAll(card));
   acts.append(previous, next, copies);
-  box.replaceChildren(el("div", { class: "head" }, status, acts), el("div", { class: "searched" }, copy, area), list);
+  box.replaceChildren(el("div.head", status, acts), el("div.searched", copy, area), list);
   const latest = createLatest();
   /** @type {SearchCard} */
   const card = {

@@ -1,7 +1,7 @@
 /* Lines between the parts of the workbench, dragged with the mouse or moved with the arrow keys: editor and sections,
    left and right, upper row and run. Each browser keeps its own sizes; on narrow screens there are none. */
 
-import { el } from "./dom.js";
+import { el, useUp } from "./dom.js";
 import { saved } from "./storage.js";
 
 const STEP = 24; // pixels that a key moves a line
@@ -61,8 +61,7 @@ function createSplitter({ name, label, part, sideways = false, after = false, li
     else if (event.key === "End") set(limits()[1]);
     else if (event.key === "Enter") set(null);
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    useUp(event);
   });
   line.addEventListener("focus", tell);
   const kept = saved.get(`split-${name}`);

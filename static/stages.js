@@ -1,7 +1,7 @@
 /* The stages of sampling: the settings that change which allowed tokens are drawn, and the table of a token's
    probability after every stage. */
 
-import { el } from "./dom.js";
+import { createTable, el } from "./dom.js";
 import { createTickedRow } from "./fields.js";
 import { formatPercent, glyphs } from "./tokens.js";
 
@@ -55,12 +55,12 @@ export function drawStages(find, more) {
     const { name: label, title, low, high, step } = SETTINGS[name];
     const min = Math.ceil(low / step) * step; // the arrow keys begin there
     const input = el("input", { class: name, type: "number", min, max: high, step, placeholder: "off" });
-    return el("label", { class: "knob", title }, el("span", {}, label), input);
+    return el("label.knob", { title }, el("span", label), input);
   });
   const order = STAGES.map((name) => SETTINGS[name].name);
   order.splice(1, 0, "mask", "temperature");
   const does = `Applied in this order: ${order.join(", ")}. An empty field switches its stage off. ${more}`;
-  find(".sampling").replaceChildren(...inputs, el("span", { class: "does" }, does));
+  find(".sampling").replaceChildren(...inputs, el("span.does", does));
 }
 
 /** The row of the settings; off until it is ticked, and an empty field changes nothing. */
@@ -89,8 +89,8 @@ const MOST = 6;
 /** A token's cells: its probability after each stage, a cross where a stage removed it. */
 function cells(shares) {
   return shares.map((share, index) => {
-    if (share || !index) return el("td", {}, formatPercent(share));
-    return el("td", { class: "gone" }, shares[index - 1] ? "✕" : "", el("span", { class: "sr" }, "removed"));
+    if (share || !index) return el("td", formatPercent(share));
+    return el("td.gone", shares[index - 1] ? "✕" : "", el("span.sr", "removed"));
   });
 }
 
@@ -108,40 +108,24 @@ export function stageTable(record) {
     return differs < 0 ? 0 : right[differs] - left[differs];
   });
   return [
-    el("h2", {}, "After each stage of sampling"),
+    el("h2", "After each stage of sampling"),
     el(
-      "div",
-      { class: "scroller", tabindex: "0", role: "group", "aria-label": "Probabilities after every stage" },
-      el(
-        "table",
-        {},
-        el(
-          "thead",
-          {},
+      "div.scroller",
+      { tabindex: "0", role: "group", "aria-label": "Probabilities after every stage" },
+      createTable(
+        [el("th", { scope: "col" }, el("span.sr", "token")), ...stages],
+        rows.map((each) =>
           el(
             "tr",
-            {},
-            el("th", { scope: "col" }, el("span", { class: "sr" }, "token")),
-            ...stages.map((name) => el("th", { scope: "col" }, name)),
-          ),
-        ),
-        el(
-          "tbody",
-          {},
-          ...rows.map((each) =>
-            el(
-              "tr",
-              { class: each.id === record.id ? "taken" : "" },
-              el("th", { scope: "row" }, el("code", {}, glyphs(each))),
-              ...cells(each.after_stages),
-            ),
+            { class: each.id === record.id ? "taken" : "" },
+            el("th", { scope: "row" }, el("code", glyphs(each))),
+            ...cells(each.after_stages),
           ),
         ),
       ),
     ),
     el(
-      "p",
-      { class: "quiet" },
+      "p.quiet",
       "✕: removed by this stage. The mask comes before the stages that remove unlikely tokens, " +
         "so these keep at least the likeliest allowed token.",
     ),

@@ -22,10 +22,13 @@ const listeners = new Map();
 /** ``options`` are those of the notation that are not the defaults; ``hole``: the texts before and after a hole that
     the run fills; the grammar is then that of the hole.
     @typedef {{ prefix: string, suffix: string }} Hole
-    @typedef {{ tab: string, centre?: string, so_far?: string, current?: number, width?: number, height?: number }
-      & GrammarText} PictureRequest
-    @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean>,
+    @typedef {{ tab: string, example?: string, centre?: string, so_far?: string, current?: number, width?: number,
+      height?: number } & GrammarText} PictureRequest
+    @typedef {{ text: string, notation: string, start: string, options: Record<string, string | boolean | number>,
       hole?: Hole | null }} GrammarText */
+
+/** Null, in the place of what is there before most parts read it. @returns {any} */
+const notYet = () => null;
 
 /** ``own``: the text of the example was replaced by another one; ``ownTitle``: the name that the author gave the
     grammar, or empty. ``compiled`` is the latest answer with the grammar it was asked of, ``drawn`` the request for the
@@ -44,7 +47,7 @@ const listeners = new Map();
 export const state = {
   gallery: [],
   methods: [],
-  example: /** @type {any} */ (null),
+  example: notYet(),
   own: false,
   ownTitle: "",
   notation: "regex",
@@ -56,8 +59,8 @@ export const state = {
   prompt: "",
   system: null,
   tooLong: "",
-  compiled: /** @type {any} */ (null),
-  drawn: /** @type {any} */ (null),
+  compiled: notYet(),
+  drawn: notYet(),
   flagged: null,
   flags: null,
   linted: "",
@@ -94,11 +97,13 @@ export function onBegun(act) {
 }
 
 /** The grammar of whatever holds one, as the server is asked about it; two are one if their keys are.
-    @param {any} held @returns {GrammarText} */
+    @param {Partial<GrammarText>} held @returns {GrammarText} */
 export const grammarOf = ({ hole, ...held }) => ({ ...wholeOf(held), ...(hole ? { hole } : {}) });
 /** The same for whole texts, whether a hole is filled or not.
-    @param {any} held @returns {GrammarText} */
-export const wholeOf = ({ text, notation, start, options }) => ({ text, notation, start, options: options ?? {} });
+    @param {Partial<GrammarText>} held @returns {GrammarText} */
+export const wholeOf = ({ text, notation, start, options }) =>
+  /** @type {GrammarText} */ ({ text, notation, start, options: options ?? {} });
+/** @param {Partial<GrammarText>} held */
 export const grammarKey = (held) => {
   const { text, notation, start, options, hole } = grammarOf(held);
   const chosen = Object.entries(options).sort().join();
@@ -118,10 +123,10 @@ export const OWN_TITLE = "Your own grammar",
   LONGEST_TITLE = 80; // characters
 /** Characters that cannot be seen, and those that turn the text around them. */
 const UNSEEN = /[\p{Cc}\p{Cs}\u{ad}\u{61c}\u{200b}\u{200e}\u{200f}\u{2028}-\u{202e}\u{2060}-\u{2069}\u{feff}]/gu;
-/** A name for a grammar as the page keeps it, in one line; empty for what is no text. */
+/** A name for a grammar as the page keeps it, in one line; empty for what is no text. @param {unknown} value */
 export const cleanTitle = (value) =>
   typeof value === "string" ? value.slice(0, LONGEST_TITLE).replace(UNSEEN, " ").trim() : "";
-/** Name the grammar; with an empty name it has the usual one again. */
+/** Name the grammar; with an empty name it has the usual one again. @param {string} title */
 export function nameGrammar(title) {
   state.ownTitle = cleanTitle(title);
   emit("titled");
@@ -138,17 +143,18 @@ export function fileNameNow() {
 
 /** What a card offers to other parts once it is on the page: the run card its settings, its records and how its mask is
     asked for after some tokens, the comparison its settings. Null before, and in a replay.
-    @type {{ run: { settings(): object, apply(settings: object): void, records(): Record<string, any>[],
+    @type {{ run: { settings(): object, apply(settings: object): void, records(): { k: string }[],
       masked(count: number): { masked?: object } },
       compare: { settings(): object } }} */
-export const cards = { run: /** @type {any} */ (null), compare: /** @type {any} */ (null) };
+export const cards = { run: notYet(), compare: notYet() };
 
 const KERNELS =
   "First start: the engine is being compiled, once per installation, for a minute or two. " +
   "Until then answers take longer.";
 let words = "";
 /** Whether the server compiles its kernels; answers take longer until then. Panes that wait for one hear "kernels" with
-    the words to show, at every look at the server while it compiles, and with "" at the end. */
+    the words to show, at every look at the server while it compiles, and with "" at the end.
+    @param {boolean} now */
 export function reportCompiling(now) {
   if (!now && !words) return;
   words = now ? KERNELS : "";

@@ -27,7 +27,8 @@ export const saved = {
       return otherwise;
     }
   },
-  /** Keep a value; false where the browser refuses (storage blocked, or full). */
+  /** Keep a value; false where the browser refuses (storage blocked, or full).
+      @param {string} key @param {unknown} value */
   set(key, value) {
     try {
       if (!store) return false;
@@ -37,6 +38,7 @@ export const saved = {
       return false;
     }
   },
+  /** @param {string} key */
   remove(key) {
     try {
       store?.removeItem(PREFIX + key);

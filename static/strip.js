@@ -1,8 +1,9 @@
 /* The token strip: tokens are added one at a time, one of them is selected, each has a colour. Makes no requests: its
    caller passes what a selection does. On a phone, a bar with the text and the selected token. */
 
+import { bound } from "./bound.js";
 import { sentence } from "./callout.js";
-import { el, scrollIntoColumn } from "./dom.js";
+import { el, hasModifier, scrollIntoColumn, steppedIndex } from "./dom.js";
 import { shades } from "./measures.js";
 import { on, state } from "./state.js";
 import { glyphs, readOf, spelledText, tokenNodes } from "./tokens.js";
@@ -16,7 +17,6 @@ import { glyphs, readOf, spelledText, tokenNodes } from "./tokens.js";
 
 /** The most characters of a run in the bar of a phone; the pixels that it and the links below it cover. */
 const MOST_PEEKED = 80;
-
 const COVERED = 100;
 
 /** On a phone the run card is below the first screen: until its Run is in view, a bar over the lower edge has the text
@@ -119,14 +119,8 @@ function next(row, shown) {
   }
   if (row.waiting) return;
   const made = el(
-    "span",
-    {
-      class: "tok next",
-      role: "option",
-      "aria-selected": "false",
-      tabindex: "-1",
-      "aria-label": "the next token, not taken yet",
-    },
+    "span.tok.next",
+    { role: "option", "aria-selected": "false", tabindex: "-1", "aria-label": "the next token, not taken yet" },
     "next",
   );
   made.dataset.i = String(row.steps.length);
@@ -177,14 +171,7 @@ const indexOf = (event) => event.target.closest("[data-i]");
 /** `doors.select(index, focus)` is called when a token is chosen; `doors.key(event, index)` for other keys. */
 export function createStrip(box, doors) {
   /** @type {Strip} */
-  const row = {
-    selected: -1,
-    shade: "surprisal",
-    steps: [],
-    rules: [],
-    waiting: null,
-    box,
-  };
+  const row = { selected: -1, shade: "surprisal", steps: [], rules: [], waiting: null, box };
   /** Mark the tokens that a node of the parse tree read. */
   on("tree node", (node) => {
     let end = 0;
@@ -200,34 +187,21 @@ export function createStrip(box, doors) {
     if (hit) doors.select(Number(hit.dataset.i), true);
   });
   box.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     const last = box.children.length - 1;
     const here = row.selected >= 0 ? row.selected : Number(indexOf(event)?.dataset.i ?? 0);
     const alert = (by) => {
       for (let i = here + by; i >= 0 && i <= last; i += by) if (box.children[i].matches(".cut, .first")) return i;
       return here;
     };
-    const next = {
-      ArrowRight: Math.min(last, row.selected < 0 ? 0 : here + 1),
-      ArrowLeft: Math.max(0, here - 1),
-      Home: 0,
-      End: last,
-      "]": alert(1),
-      "[": alert(-1),
-    }[event.key];
-    if (next === undefined || last < 0) {
+    const by = { "]": 1, "[": -1 }[event.key],
+      next = by && last >= 0 ? alert(by) : steppedIndex(event.key, row.selected, last + 1);
+    if (next === undefined) {
       doors.key?.(event, here);
       return;
     }
     event.preventDefault();
     doors.select(next, true);
   });
-  return {
-    add: (step, index) => addToken(row, step, index),
-    clear: (keep) => clear(row, keep),
-    mark: (index, focus) => mark(row, index, focus),
-    next: (shown) => next(row, shown),
-    by: (key) => by(row, key),
-    traps: (found) => traps(row, found),
-  };
+  return bound(row, { add: addToken, clear, mark, next, by, traps });
 }

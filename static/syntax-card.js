@@ -2,7 +2,7 @@
    the part of it that is to be replaced. */
 
 import { createLatest } from "./ask.js";
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { notations } from "./notations.js";
 import { state } from "./state.js";
 import { addGridKeys } from "./tests.js";
@@ -69,7 +69,7 @@ export function withConstruct(text, [from, to], construct, notation) {
     @param {HTMLElement} box @param {Server} server
     @param {{ area: HTMLTextAreaElement, replace: (text: string) => void }} editor */
 export function createSyntaxCard(box, server, editor) {
-  const list = el("ul", { class: "syntax", "aria-label": "Syntax: a click inserts" });
+  const list = el("ul.syntax", { "aria-label": "Syntax: a click inserts" });
   box.append(list);
   const latest = createLatest({ subject: () => state.notation });
   let shown = "";
@@ -83,17 +83,11 @@ export function createSyntaxCard(box, server, editor) {
   const row = (title, construct) =>
     el(
       "li",
-      {},
-      title && el("b", { class: "quiet" }, title),
-      el(
-        "button",
-        {
-          type: "button",
-          title: `Insert it. For example: ${construct.example.replace(/[‹›]/g, "")}`,
-          onclick: () => insert(construct),
-        },
-        el("code", {}, construct.text),
-        el("span", {}, construct.about),
+      title && el("b.quiet", title),
+      createButton(
+        [el("code", construct.text), el("span", construct.about)],
+        { title: `Insert it. For example: ${construct.example.replace(/[‹›]/g, "")}` },
+        () => insert(construct),
       ),
     );
   /** @param {SyntaxGroup[]} groups */

@@ -1,7 +1,7 @@
 /* The card of downloads: files of every kind, and the run as code. */
 
 import { createLatest } from "./ask.js";
-import { copyText, debounce, download, el, markChosen, roving, showNotice } from "./dom.js";
+import { copyText, createButton, debounce, download, el, markChosen, onPress, roving, showNotice } from "./dom.js";
 import { exportFiles } from "./export.js";
 import { createFold } from "./fold.js";
 import { spoken } from "./measures.js";
@@ -62,7 +62,7 @@ function fileButton([label, act, title]) {
     },
   });
   const onclick = () => latest.run(async (ask) => act(button, ask));
-  const button = el("button", { type: "button", class: label === "Replay" ? "primary" : null, title, onclick }, label);
+  const button = createButton(label, { class: label === "Replay" ? "primary" : null, title }, onclick);
   return button;
 }
 
@@ -83,7 +83,7 @@ function show(card) {
 }
 
 /** @param {TakeawayCard} card */
-const chosen = (card) => card.tabs.querySelector("[aria-selected=true]").dataset.code;
+const chosen = (card) => card.tabs.querySelector("[aria-selected=true]").dataset.code ?? "";
 
 /** @param {TakeawayCard} card */
 const print = (card) => {
@@ -127,7 +127,7 @@ const choose = (card, button) => {
   }
 };
 
-/** @typedef {[string, (button: HTMLElement, ask: import("./ask.js").Ask) => any, string]} Entry */
+/** @typedef {[string, (button: HTMLElement, ask: import("./ask.js").Ask) => unknown, string]} Entry */
 
 /** The groups of files: name, what they are, what each is of now, and its files.
     @param {TakeawayCard} card */
@@ -187,15 +187,15 @@ function groupsOf(card) {
 
 /** A group of files as elements. @param {HTMLElement} files */
 function addGroup(files, [name, says, of, acts]) {
-  const detail = el("span", { class: "quiet" });
+  const detail = el("span.quiet");
   const buttons = acts.map(fileButton);
   files.append(
     el(
-      "div",
-      { class: "group", role: "group", "aria-label": name },
-      el("h3", {}, name, " ", detail),
-      el("div", { class: "acts" }, ...buttons),
-      el("p", { class: "quiet" }, says),
+      "div.group",
+      { role: "group", "aria-label": name },
+      el("h3", name, " ", detail),
+      el("div.acts", ...buttons),
+      el("p.quiet", says),
     ),
   );
   return { name, of, detail, buttons };
@@ -222,17 +222,7 @@ export function mountTakeaway({ element, server }) {
   const writing = createLatest();
   const soon = debounce(400, () => write(card));
   /** @type {TakeawayCard} */
-  const card = {
-    tabs,
-    pre,
-    programs: null,
-    stale: true,
-    seen: false,
-    groups: [],
-    writing,
-    soon,
-    server,
-  };
+  const card = { tabs, pre, programs: null, stale: true, seen: false, groups: [], writing, soon, server };
   card.groups = groupsOf(card).map((group) => addGroup(files, group));
   for (const name of /** @type {const} */ (["compiled", "example", "model"])) on(name, () => aged(card));
   document.addEventListener("input", () => aged(card), { capture: true, passive: true });
@@ -243,10 +233,7 @@ export function mountTakeaway({ element, server }) {
     },
     { rootMargin: "200px" },
   ).observe(pre);
-  tabs.addEventListener("click", (event) => {
-    const button = event.target.closest("button");
-    if (button) choose(card, button);
-  });
+  onPress(tabs, (button) => choose(card, button));
   roving(tabs, (button) => choose(card, button));
   copy.addEventListener("click", async () => {
     soon.now();

@@ -2,9 +2,10 @@
    lines: typed with Shift+Enter, written \n, or pasted. */
 
 import { createLatest } from "./ask.js";
-import { debounce, el } from "./dom.js";
+import { arrowTarget, createButton, debounce, el, useUp } from "./dom.js";
 import { state, wholeOf } from "./state.js";
 
+/** @import { ExpectedTest } from "./events" */
 /** @import { Server } from "./wire" */
 
 export const NEXT = { accept: "reject", reject: "accept" };
@@ -30,36 +31,26 @@ function createPasteChoice(box, field, take) {
     if (inside) field.focus();
   };
   const act = (words, texts) =>
-    el(
-      "button",
-      {
-        type: "button",
-        class: "small",
-        onclick: () => {
-          close();
-          take(texts);
-        },
-      },
-      words,
-    );
+    createButton(words, { class: "small" }, () => {
+      close();
+      take(texts);
+    });
   box.addEventListener("keydown", (event) => {
-    const buttons = [...box.querySelectorAll("button")],
-      step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    const next = arrowTarget(box, event.key);
     if (event.key === "Escape") close();
-    else if (step) buttons[(buttons.indexOf(document.activeElement) + step + buttons.length) % buttons.length].focus();
+    else if (next) next.focus();
     else return;
-    event.preventDefault();
-    event.stopPropagation();
+    useUp(event);
   });
   return {
     close,
     ask(text) {
       const lines = text.split("\n").filter((line) => line);
       box.replaceChildren(
-        el("span", { class: "quiet" }, "Pasted:"),
+        el("span.quiet", "Pasted:"),
         act("one test", [text]),
         act(`${lines.length} tests, one per line`, lines),
-        el("button", { type: "button", class: "link", onclick: close }, "cancel"),
+        createButton("cancel", { class: "link" }, close),
       );
       box.hidden = false;
       box.querySelector("button").focus();
@@ -92,18 +83,18 @@ function createTrial(field, sign, server) {
 }
 
 /** The form; ``put`` gets the tests that are added.
-    @param {HTMLElement} form @param {Server} server @param {(tests: any[]) => void} put */
+    @param {HTMLElement} form @param {Server} server @param {(tests: ExpectedTest[]) => void} put */
 export function createTestForm(form, server, put) {
-  const field = /** @type {any} */ (form.querySelector("textarea")),
-    wanted = /** @type {any} */ (form.querySelector(".expect")),
-    escapes = /** @type {HTMLElement} */ (form.querySelector(".escapes"));
+  const field = form.querySelector("textarea"),
+    wanted = form.querySelector(".expect"),
+    escapes = form.querySelector(".escapes");
   const tryOut = createTrial(field, form.querySelector(".trying"), server);
   const add = (texts) => {
     put(texts.map((text) => ({ text, expect: wanted.textContent })));
     form.scrollIntoView({ block: "nearest" });
     field.focus();
   };
-  const choice = createPasteChoice(/** @type {HTMLElement} */ (form.querySelector(".pasted")), field, add);
+  const choice = createPasteChoice(form.querySelector(".pasted"), field, add);
 
   /** What is expected of the text that is added next. */
   function want(expect) {

@@ -20,11 +20,12 @@ import { state } from "./state.js";
       counted: (counts: { all: number, judged: number, passed: number }) => void,
     }} TestList */
 
-/** A test in either shape that was ever written: a text, or a text with what is expected. */
+/** A test in either shape that was ever written: a text, or a text with what is expected.
+    @param {string | Partial<Test> & { text: string }} held @returns {Test} */
 export const asTest = (held) =>
   typeof held === "string" ? { text: held, expect: null } : { text: held.text, expect: held.expect ?? null };
 
-/** @param {TestList} testList */
+/** @param {TestList} testList @param {Test} test */
 export const passes = (testList, test) => {
   const result = testList.results.get(test.text);
   return !result || !test.expect ? null : result.accepted === (test.expect === "accept");

@@ -16,13 +16,12 @@ function placeOf(text, offset) {
 
 /** What came of a test, in words. @param {TestList} testList */
 export function outcomeOf(testList, test, result) {
-  const said = el("span", { class: "outcome" });
-  if (passes(testList, test) === false)
-    said.append(el("b", { class: "no" }, "fails: "), result.accepted ? "it is accepted" : "");
+  const said = el("span.outcome");
+  if (passes(testList, test) === false) said.append(el("b.no", "fails: "), result.accepted ? "it is accepted" : "");
   if (!result.accepted)
     said.append(
       result.at_end ? "not finished; expected " : `${placeOf(test.text, result.offset)}: expected `,
-      el("b", {}, result.expected || "nothing more"),
+      el("b", result.expected || "nothing more"),
     );
   said.title = said.textContent ?? "";
   return said;
@@ -32,16 +31,16 @@ export function outcomeOf(testList, test, result) {
 export function shownText(testList, test, result) {
   const { text } = test,
     { marked } = testList;
-  const say = el("button", { type: "button", class: "say", title: "Edit" });
-  if (!text) say.append(el("span", { class: "quiet" }, "the empty text"));
+  const say = el("button.say", { title: "Edit" });
+  if (!text) say.append(el("span.quiet", "the empty text"));
   else if (marked && marked.test === text) {
     const points = [...text],
       [start, end] = marked.characters;
-    const read = el("mark", { class: "innode" }, visibleText(points.slice(start, end).join("")));
+    const read = el("mark.innode", visibleText(points.slice(start, end).join("")));
     say.append(visibleText(points.slice(0, start).join("")), read, visibleText(points.slice(end).join("")));
   } else if (result && !result.accepted && !result.at_end) {
     const points = [...text];
-    const bad = el("span", { class: "squig" });
+    const bad = el("span.squig");
     bad.append(visibleText(points[result.offset]));
     say.append(
       visibleText(points.slice(0, result.offset).join("")),
@@ -50,7 +49,7 @@ export function shownText(testList, test, result) {
     );
   } else {
     say.append(visibleText(text));
-    if (result && !result.accepted) say.append(el("span", { class: "squig void" }));
+    if (result && !result.accepted) say.append(el("span.squig.void"));
   }
   return say;
 }
@@ -60,17 +59,17 @@ export const signOf = (testList, test, result) => {
   const passed = passes(testList, test);
   if (passed === null)
     return result
-      ? el("span", { class: "quiet", title: result.accepted ? "accepted" : "rejected" }, result.accepted ? "✓" : "✗")
-      : el("span", { class: "quiet", title: "not tried" }, "·");
+      ? el("span.quiet", { title: result.accepted ? "accepted" : "rejected" }, result.accepted ? "✓" : "✗")
+      : el("span.quiet", { title: "not tried" }, "·");
   return el(
     "span",
     { class: passed ? "good" : "no", title: passed ? "passes" : "fails" },
     passed ? "✓" : "✗",
-    el("span", { class: "sr" }, passed ? " passes: " : " fails: "),
+    el("span.sr", passed ? " passes: " : " fails: "),
   );
 };
 
 export function reasonOf(record) {
-  const problem = record.fault || (record.ok === false ? record.why : "");
-  return el("div", { class: "because" }, problem || !whyNodes ? problem || record.reason : whyNodes(record));
+  const problem = record.ok === false ? record.why : "";
+  return el("div.because", problem || !whyNodes ? problem || record.reason : whyNodes(record));
 }

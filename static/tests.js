@@ -1,19 +1,19 @@
 /* Tests: texts with the expected result, checked at every change of the grammar; why one fails. */
 
 import { createLatest } from "./ask.js";
-import { el, showNotice } from "./dom.js";
+import { bound } from "./bound.js";
+import { createButton, el, showNotice } from "./dom.js";
 import { emit, grammarKey, on, state, wholeOf } from "./state.js";
 import { createTestForm, isEntered, meantText, NEXT, TOLD, writtenText } from "./test-form.js";
 import { asTest, countTests, forget, passes } from "./test-state.js";
 import { outcomeOf, reasonOf, shownText, signOf } from "./test-text.js";
-import { formatNumber } from "./tokens.js";
+import { formatNumber, hexOf } from "./tokens.js";
 import { createWhyLight } from "./why-light.js";
 
 /** @import { TestList } from "./test-state" */
 
 /** @import { Server } from "./wire" */
 const MOST = 50;
-
 const LONGEST = 5000; // tests, and characters of one: the server accepts no more in one request
 
 /** The tests an example brings. */
@@ -22,8 +22,6 @@ const testsOf = (example) => {
   const expecting = (texts, expect) => (texts || []).map((text) => ({ text, expect }));
   return [...expecting(example.accepts, "accept"), ...expecting(example.rejects, "reject")].slice(0, MOST);
 };
-
-const hexOf = (text) => [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** Arrow keys over a list of rows of buttons, of which one is a tab stop. */
 export function addGridKeys(list) {
@@ -72,28 +70,12 @@ const checkTests = (testList) =>
 
 /** @param {TestList} testList */
 const whyButton = (testList, test, result) =>
-  el(
-    "button",
-    {
-      type: "button",
-      class: "link ask",
-      "aria-expanded": String(testList.explained?.test === test),
-      onclick: () => askWhy(testList, test, result),
-    },
-    "why?",
+  createButton("why?", { class: "link ask", "aria-expanded": String(testList.explained?.test === test) }, () =>
+    askWhy(testList, test, result),
   );
 
 const treeButton = (test) =>
-  el(
-    "button",
-    {
-      type: "button",
-      class: "link ask tree",
-      title: "Show its parse tree",
-      onclick: () => emit("show tree", test.text),
-    },
-    "tree",
-  );
+  createButton("tree", { class: "link ask tree", title: "Show its parse tree" }, () => emit("show tree", test.text));
 
 /** The characters of a test that a selected node of its parse tree read. @param {TestList} testList */
 function markNode(testList, node) {
@@ -109,7 +91,8 @@ function askWhy(testList, test, result) {
     show(testList);
     return;
   }
-  const at = result.at_end ? { so_far: hexOf(test.text), token: null } : { so_far: "", token: hexOf(test.text) };
+  const read = hexOf(test),
+    at = result.at_end ? { so_far: read, token: null } : { so_far: "", token: read };
   testList.explaining.run(async (ask) => {
     const record = await ask(testList.server.why, { ...wholeOf(state), ...at, tested: true });
     if (state.tests.includes(test)) explain(testList, test, record);
@@ -122,10 +105,10 @@ function explain(testList, test, record) {
   testList.explained = { test, record };
   show(testList);
   const panel = testList.list.closest(".panel"),
-    li = testList.list.querySelector(".because")?.parentNode;
+    li = testList.list.querySelector(".because")?.closest("li");
   if (!li) return; // the tests are being tried again
   panel.scrollTop += li.getBoundingClientRect().top - panel.getBoundingClientRect().top - 4;
-  if (record.fault || record.ok === false) testList.light.hide();
+  if (record.ok === false) testList.light.hide();
   else testList.light.show(record);
 }
 
@@ -135,39 +118,25 @@ function rowOf(testList, test, index) {
     result = testList.results.get(test.text);
   const say = shownText(testList, test, result);
   say.addEventListener("click", () => edit(testList, say, index));
-  const expect = el(
-    "button",
+  const expect = createButton(
+    test.expect || "try",
     {
-      type: "button",
       class: `expect ${test.expect || "either"}`,
       title: `${test.expect ? TOLD[test.expect] : "tried only"}; press to change`,
       "aria-label": test.expect ? `${test.expect}: ${TOLD[test.expect]}` : "try: nothing is expected",
-      onclick: () => change(testList, index, { expect: NEXT[test.expect] ?? "accept" }),
     },
-    test.expect || "try",
+    () => change(testList, index, { expect: NEXT[test.expect] ?? "accept" }),
   );
-  const drop = el(
-    "button",
-    {
-      type: "button",
-      class: "bare drop",
-      "aria-label": "Remove this test",
-      title: "Remove",
-      onclick: () => remove(testList, index),
-    },
-    "×",
+  const drop = createButton("×", { class: "bare drop", "aria-label": "Remove this test", title: "Remove" }, () =>
+    remove(testList, index),
   );
   return el(
     "li",
     { class: passes(testList, test) === false ? "failed" : "" },
     signOf(testList, test, result),
     expect,
-    el("div", { class: "body" }, say, result ? outcomeOf(testList, test, result) : null),
-    el(
-      "span",
-      { class: "acts" },
-      ...(result ? [treeButton(test), result.accepted ? "" : whyButton(testList, test, result)] : []),
-    ),
+    el("div.body", say, result ? outcomeOf(testList, test, result) : null),
+    el("span.acts", ...(result ? [treeButton(test), result.accepted ? "" : whyButton(testList, test, result)] : [])),
     drop,
     explained && explained.test === test ? reasonOf(explained.record) : null,
   );
@@ -177,7 +146,9 @@ function rowOf(testList, test, index) {
 function focused(testList) {
   const rows = [...testList.list.children],
     at = rows.findIndex((li) => li.contains(document.activeElement));
-  return at < 0 ? null : [at, [...rows[at].querySelectorAll("button")].indexOf(document.activeElement)];
+  return at < 0
+    ? null
+    : [at, [...rows[at].querySelectorAll("button")].findIndex((button) => button.contains(document.activeElement))];
 }
 
 /** @param {TestList} testList */
@@ -285,19 +256,11 @@ function clear(testList) {
 function leave(testList) {
   if (!testList.origin || !state.tests.length || JSON.stringify(state.tests) !== testList.origin.tests) return;
   const [tests, { title }] = [state.tests.splice(0), testList.origin];
-  const back = el(
-    "button",
-    {
-      type: "button",
-      class: "link",
-      onclick: () => {
-        testList.line.hidden = true;
-        addTests(testList, tests);
-        testList.form.focus();
-      },
-    },
-    "Put them back",
-  );
+  const back = createButton("Put them back", { class: "link" }, () => {
+    testList.line.hidden = true;
+    addTests(testList, tests);
+    testList.form.focus();
+  });
   testList.left = { tests, came: testList.origin };
   testList.origin = null; // put back, they are the reader's
   testList.line.replaceChildren(`The ${tests.length} tests of “${title}” left with its text. `, back);
@@ -332,7 +295,7 @@ function open(testList, example) {
 }
 
 /** The list of tests in ``box``; ``counted`` gets the numbers of tests.
-    @param {HTMLElement} box @param {Server} server @param {(counts: any) => void} counted */
+    @param {HTMLElement} box @param {Server} server @param {TestList["counted"]} counted */
 export function createTestList(box, server, counted) {
   const list = box.querySelector(".tests");
   const line = box.querySelector(".brought");
@@ -359,14 +322,8 @@ export function createTestList(box, server, counted) {
   on("tree node", (node) => markNode(testList, node));
   on("typed", () => forget(testList));
   return {
-    check: () => checkTests(testList),
-    put: (tests) => addTests(testList, tests),
-    show: () => show(testList),
-    clear: () => clear(testList),
+    ...bound(testList, { check: checkTests, put: addTests, show, clear, leave, comeBack, open }),
     /** The example that the tests came with, for when its grammar is opened again. */
     came: () => testList.origin,
-    leave: () => leave(testList),
-    comeBack: () => comeBack(testList),
-    open: (example) => open(testList, example),
   };
 }

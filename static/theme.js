@@ -10,6 +10,7 @@ function keptTheme() {
     return null;
   }
 }
+/** @param {boolean} dark */
 function applyTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   document.body?.classList.toggle("dark", dark);

@@ -107,14 +107,11 @@ export function drawStrip(box, run, other, name, aligned) {
     const cut = found.kind ? found.index : spoken(run).length,
       { shown, hidden } = tail(steps.slice(0, cut));
     const shared = el(
-      "span",
-      { class: "shared", title: `${formatNumber(cut)} tokens as ${name}` },
-      el("span", {}, hidden ? el("span", { class: "quiet" }, "… ") : null, ...shown.map(token)),
+      "span.shared",
+      { title: `${formatNumber(cut)} tokens as ${name}` },
+      el("span", hidden ? el("span.quiet", "… ") : null, ...shown.map(token)),
     );
-    box.replaceChildren(
-      shared,
-      el("span", { class: "rest" }, found.kind ? sign(found, name) : null, ...steps.slice(cut).map(token)),
-    );
+    box.replaceChildren(shared, el("span.rest", found.kind ? sign(found, name) : null, ...steps.slice(cut).map(token)));
   }
 }
 

@@ -5,10 +5,27 @@ import { el } from "./dom.js";
 
 /** @import { Step, Token } from "./wire" */
 
+/** @type {Record<string, string>} */
 const CLASS_OF = { " ": "ws", "\n": "ws nl", "\t": "ws tab" };
 const SHAPELESS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}]/u;
 
-/** Text as nodes: white space marked but still itself (so a copy is the real text), the unseen spelt out. */
+/** @type {Record<string, string>} */
+const SIGNS = { " ": "·", "\n": "⏎", "\t": "⇥" };
+
+/** @param {number} number @param {number} length */
+const hexDigits = (number, length) => number.toString(16).toUpperCase().padStart(length, "0");
+
+/** @param {string} character */
+const codePointSign = (character) => `<U+${hexDigits(Number(character.codePointAt(0)), 4)}>`;
+
+/** @param {number} byte */
+const isPrintable = (byte) => byte > 32 && byte < 127;
+
+/** @param {number} byte */
+const byteSign = (byte) => (isPrintable(byte) ? String.fromCharCode(byte) : `<0x${hexDigits(byte, 2)}>`);
+
+/** Text as nodes: white space marked but still itself (so a copy is the real text), the unseen spelt out.
+    @param {string} text */
 export function visibleText(text) {
   const nodes = document.createDocumentFragment();
   let plain = "";
@@ -23,29 +40,23 @@ export function visibleText(text) {
       continue;
     }
     flush();
-    if (name) nodes.append(el("span", { class: name }, character));
-    else
-      nodes.append(
-        el("span", { class: "byte" }, `<U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}>`),
-      );
+    nodes.append(el("span", { class: name ?? "byte" }, name ? character : codePointSign(character)));
   }
   flush();
   return nodes;
 }
 
-export const bytesOf = (hex) => hex.match(/../g).map((pair) => parseInt(pair, 16));
+/** @param {string} hex */
+const bytesOf = (hex) => (hex.match(/../g) ?? []).map((pair) => Number.parseInt(pair, 16));
 
 /** A token as nodes: its text, or each byte where it is no text by itself, or the end sign.
     @param {Token} token */
 export function tokenNodes(token) {
-  if (token.end) return el("span", { class: "end" }, "end");
-  if (token.hex === undefined) return visibleText(token.text);
+  if (token.end) return el("span.end", "end");
+  if (token.hex === undefined) return visibleText(token.text ?? "");
   const nodes = document.createDocumentFragment();
-  for (const byte of bytesOf(token.hex)) {
-    const shown =
-      byte > 32 && byte < 127 ? String.fromCharCode(byte) : `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;
-    nodes.append(byte > 32 && byte < 127 ? shown : el("span", { class: "byte" }, shown));
-  }
+  for (const byte of bytesOf(token.hex))
+    nodes.append(isPrintable(byte) ? byteSign(byte) : el("span.byte", byteSign(byte)));
   return nodes;
 }
 
@@ -53,13 +64,8 @@ export function tokenNodes(token) {
     @param {Pick<Token, "text" | "hex" | "end">} token */
 export function glyphs(token) {
   if (token.end) return "end";
-  if (token.hex !== undefined)
-    return bytesOf(token.hex)
-      .map((b) => (b > 32 && b < 127 ? String.fromCharCode(b) : `<0x${b.toString(16).toUpperCase().padStart(2, "0")}>`))
-      .join("");
-  return (token.text ?? "")
-    .replace(/[ \n\t]/g, (c) => ({ " ": "·", "\n": "⏎", "\t": "⇥" })[c])
-    .replace(/[\p{Cc}\p{Cf}]/gu, (c) => `<U+${Number(c.codePointAt(0)).toString(16).toUpperCase().padStart(4, "0")}>`);
+  if (token.hex !== undefined) return bytesOf(token.hex).map(byteSign).join("");
+  return (token.text ?? "").replace(/[ \n\t]/g, (blank) => SIGNS[blank]).replace(/[\p{Cc}\p{Cf}]/gu, codePointSign);
 }
 
 /** The bytes of a token as hexadecimal digits; null for the end.
@@ -80,8 +86,10 @@ export const tokenBytes = (token) =>
     @param {Token[]} tokens */
 export const spelledText = (tokens) => new TextDecoder().decode(new Uint8Array(tokens.flatMap(tokenBytes)));
 
+/** @param {number} p */
 export const formatPercent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : `${(100 * p).toFixed(1)} %`);
 export const formatNumber = new Intl.NumberFormat("en-US").format;
-/** A count with its noun. */
+/** A count with its noun. @param {number} count @param {string} one */
 export const several = (count, one) => `${formatNumber(count)} ${one}${count === 1 ? "" : "s"}`;
+/** @param {number | null} b null for infinite */
 export const formatBits = (b) => (b === null ? "∞" : b < 0.05 ? "0.0" : b.toFixed(1));

@@ -1,14 +1,10 @@
 /* The parse tree of a run up to its current token, or of a test: what is requested of the server, and what a selected
    node says. A node marks its span in the text and its rule in the grammar. */
 
-import { el, radios } from "./dom.js";
+import { createButton, el, radios } from "./dom.js";
 import { emit, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { glyphs, hexOf, readOf } from "./tokens.js";
-
-/** @typedef {{
-      draw: () => void,
-    }} TreeTools */
 
 /** @import { Picture } from "./wire" */
 /** @import { ShownStep } from "./picture-state.js" */
@@ -16,7 +12,7 @@ import { glyphs, hexOf, readOf } from "./tokens.js";
 export const treeLooks = {
   every: Boolean(saved.get("tree every")),
   which: 1,
-  unfolded: /** @type {any[]} */ ([]),
+  unfolded: /** @type {string[]} */ ([]),
   test: /** @type {string | null} */ (null),
 };
 
@@ -46,48 +42,35 @@ function forget() {
   emit("tree node", null);
 }
 
-/** @param {TreeTools} tools */
-const unfold = (tools, path) => {
+/** @param {string} path @param {() => void} draw */
+const unfold = (path, draw) => {
   treeLooks.unfolded.push(path);
-  tools.draw();
+  draw();
 };
 
 /** The nodes from the root to one, as their numbers. */
 const above = (nodes, path) =>
   nodes.flatMap((node, index) => (path === node.path || path.startsWith(`${node.path}.`) ? [index] : []));
 
-/** @param {TreeTools} tools */
-function about(tools, node) {
+function about(node, draw) {
   const name = node.kind === "text" ? "text" : node.kind === "pending" ? "not read yet" : node.kind;
   const [start, end] = node.characters;
   return [
-    el("span", {}, name),
-    ...(node.kind === "text" ? [] : [el("span", { class: "chip now" }, node.label)]),
-    ...(node.kind === "pending" ? [] : [el("code", {}, node.text ? glyphs({ text: node.text }) : "nothing")]),
-    el("span", { class: "quiet" }, `characters ${start}–${end}`),
-    ...(node.open && node.kind !== "pending" ? [el("span", { class: "chip" }, "unfinished")] : []),
-    el(
-      "button",
-      {
-        type: "button",
-        class: "link",
-        onclick: () => emit("place", { start: node.source[0], end: node.source[1] }),
-      },
-      "Go to the grammar",
+    el("span", name),
+    ...(node.kind === "text" ? [] : [el("span.chip.now", node.label)]),
+    ...(node.kind === "pending" ? [] : [el("code", node.text ? glyphs({ text: node.text }) : "nothing")]),
+    el("span.quiet", `characters ${start}–${end}`),
+    ...(node.open && node.kind !== "pending" ? [el("span.chip", "unfinished")] : []),
+    createButton("Go to the grammar", { class: "link" }, () =>
+      emit("place", { start: node.source[0], end: node.source[1] }),
     ),
-    ...(node.folded
-      ? [el("button", { type: "button", class: "link", onclick: () => unfold(tools, node.path) }, "Show its parts")]
-      : []),
+    ...(node.folded ? [createButton("Show its parts", { class: "link" }, () => unfold(node.path, draw))] : []),
   ];
 }
 
 /** The switches above a tree and the line under it. ``draw`` requests the tree again.
-    @param {(selector: string) => any} find @param {() => void} draw */
+    @param {(selector: string) => HTMLElement} find @param {() => void} draw */
 export function createTreeTools(find, draw) {
-  /** @type {TreeTools} */
-  const tools = {
-    draw,
-  };
   const box = find(".treetools");
   const every = box.querySelector("[data-look=every]");
   const of = box.querySelector(".of");
@@ -124,7 +107,7 @@ export function createTreeTools(find, draw) {
     forget();
   });
   return {
-    unfold: (path) => unfold(tools, path),
+    unfold: (path) => unfold(path, draw),
     /** Show what applies to a tree.
         @param {Picture | null} record @param {boolean} running */
     show(record, running) {
@@ -144,18 +127,18 @@ export function createTreeTools(find, draw) {
     /** The line under the picture: the selected node, or what the text is. */
     describe(record, picked) {
       const { tree } = record;
-      if (picked) return about(tools, tree.nodes[Number(picked.id)]);
+      if (picked) return about(tree.nodes[Number(picked.id)], draw);
       if (!tree.accepted)
         return [
           el("span", { class: tree.failing ? "no" : "" }, tree.failing ? "✗ cannot read " : "not finished: "),
-          ...(tree.failing ? [el("code", {}, tree.failing), "; "] : []),
+          ...(tree.failing ? [el("code", tree.failing), "; "] : []),
           "expected ",
-          el("code", {}, tree.expected),
-          el("span", { class: "quiet" }, " · dashed: not read yet"),
+          el("code", tree.expected),
+          el("span.quiet", " · dashed: not read yet"),
         ];
       if (tree.trees === 2)
-        return [el("b", {}, `ambiguous: ${tree.counted}`), " · the trees differ below the node with the thick border"];
-      return [el("span", { class: "legend" }, "click a node to see what it read and where it is written")];
+        return [el("b", `ambiguous: ${tree.counted}`), " · the trees differ below the node with the thick border"];
+      return [el("span.legend", "click a node to see what it read and where it is written")];
     },
   };
 }

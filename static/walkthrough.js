@@ -1,13 +1,14 @@
 /* The picture on the whole screen, with the text of the run: the arrow keys go from token to token. */
 
-import { el } from "./dom.js";
+import { el, hasModifier, targetOf } from "./dom.js";
 import { createFullScreen } from "./full-screen.js";
 import { emit, on, state } from "./state.js";
 import { glyphs, tokenNodes } from "./tokens.js";
 
+/** @type {Record<string, number>} */
 const STEPS = { ArrowRight: 1, ArrowLeft: -1, PageDown: 1, PageUp: -1 };
 
-/** @param {(selector: string) => any} find @param {HTMLElement} card */
+/** @param {(selector: string) => HTMLElement} find @param {HTMLElement} card */
 export function createWalkthrough(find, card) {
   const box = find(".walkthrough"),
     text = box.querySelector(".text");
@@ -18,9 +19,9 @@ export function createWalkthrough(find, card) {
     },
     changed: () => write(),
   });
-  box.addEventListener("click", ({ target }) => emit("walk", Number(target.dataset.by ?? 0)));
+  box.addEventListener("click", (event) => emit("walk", Number(targetOf(event).closest("[data-by]")?.dataset.by ?? 0)));
   find(".pic.main").addEventListener("keydown", (event) => {
-    if (event.key === "f" && !event.ctrlKey && !event.metaKey && !event.altKey) screen.show(!screen.isOn());
+    if (event.key === "f" && !hasModifier(event)) screen.show(!screen.isOn());
   });
   /** The text of the run, with the selected token marked. */
   function write() {

@@ -18,6 +18,7 @@ export function createWhyLight() {
     return index >= 0;
   };
   return {
+    /** @param {Why} record */
     show(record) {
       drop();
       own = { record, key: grammarKey(state) };

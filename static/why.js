@@ -1,7 +1,7 @@
 /* Why a token is forbidden, as a panel: the token piece by piece up to the byte that fails, what was expected there,
    the open rules, and the pieces of the grammar that could read the next byte. Shows a record of the server's `why`. */
 
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { emit } from "./state.js";
 
 /** @import { Answer, Why } from "./wire" */
@@ -10,59 +10,50 @@ import { emit } from "./state.js";
 const SOME = 6,
   CHIPS = 8;
 
-const row = (name, ...parts) =>
-  el("div", { class: "r" }, el("span", { class: "k" }, name), el("div", { class: "v" }, ...parts));
+const row = (name, ...parts) => el("div.r", el("span.k", name), el("div.v", ...parts));
 
 const SAID = { read: "read", fails: "fails", after: "not read", more: "" };
 const SIGNS = { read: "✓", fails: "✗" };
 
 /** The token: each piece in a box with its sign under it, so that no colour is needed to tell. */
 function cells(record) {
-  const list = el("ol", { class: "cells" });
+  const list = el("ol.cells");
   /** @type {{ is: string, texts: HTMLElement } | undefined} */
   let run;
   for (const cell of record.cells) {
     // the part that was read is shown together, with one sign
     if (!run || run.is !== cell.is || cell.is === "fails") {
-      run = { is: cell.is, texts: el("span", { class: "texts" }) };
+      run = { is: cell.is, texts: el("span.texts") };
       list.append(
         el(
           "li",
           { class: `cell ${cell.is}` },
           run.texts,
-          el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[cell.is] ?? ""),
-          SAID[cell.is] ? el("span", { class: "sr" }, ` ${SAID[cell.is]}; `) : "",
+          el("span.sign", { "aria-hidden": "true" }, SIGNS[cell.is] ?? ""),
+          SAID[cell.is] ? el("span.sr", ` ${SAID[cell.is]}; `) : "",
         ),
       );
     }
-    run.texts.append(el("code", {}, cell.text));
+    run.texts.append(el("code", cell.text));
   }
   return list;
 }
 
-const arrow = () => el("span", { class: "quiet", "aria-hidden": "true" }, "▸");
+const arrow = () => el("span.quiet", { "aria-hidden": "true" }, "▸");
 const chip = (frame, title, tip) =>
-  el(
-    "button",
-    {
-      type: "button",
-      class: `chip${tip ? " tip" : ""}`,
-      title,
-      onclick: () => emit("place", { start: frame.start, end: frame.end }),
-    },
-    frame.rule,
+  createButton(frame.rule, { class: `chip${tip ? " tip" : ""}`, title }, () =>
+    emit("place", { start: frame.start, end: frame.end }),
   );
 
 /** Rules from the outside in; `after` a chain that others have in common, `leftOut` of its beginning. */
 function chain(frames, { after = false, leftOut = 0, tip = true }) {
-  const row = el("li", { class: "stack" });
+  const row = el("li.stack");
   const outer = leftOut + Math.max(0, frames.length - CHIPS);
   if (outer)
     row.append(
       el(
-        "span",
+        "span.quiet",
         {
-          class: "quiet",
           title: frames
             .slice(0, -CHIPS)
             .map((frame) => frame.rule)
@@ -96,59 +87,41 @@ function stacks(record) {
     .filter(({ way }) => way.length);
   if (same && rest.length > 1 && rest.every(({ way }) => way.length === 1)) {
     const names = rest.flatMap(({ way }, i) => [
-      i ? el("span", { class: "quiet" }, "or") : arrow(),
+      i ? el("span.quiet", "or") : arrow(),
       chip(way[0], "Where it was called", true),
     ]);
-    rows.push(el("li", { class: "stack" }, ...names));
+    rows.push(el("li.stack", ...names));
   } else rows.push(...rest.map(({ way, leftOut }) => chain(way, { after: same > 0, leftOut })));
-  return el("ul", { class: "stacks" }, ...rows);
+  return el("ul.stacks", ...rows);
 }
 
 function place(span) {
-  const link = el(
-    "button",
-    {
-      type: "button",
-      class: "link",
-      title: "Go to this place in the grammar",
-      onclick: () => emit("place", { start: span.start, end: span.end }),
-    },
-    el("span", { class: "pos" }, `${span.line}:${span.column}`),
-    el(
-      "code",
-      {},
-      span.before,
-      el("mark", {}, span.what.length > 40 ? `${span.what.slice(0, 39)}…` : span.what),
-      span.behind,
-    ),
+  const link = createButton(
+    [
+      el("span.pos", `${span.line}:${span.column}`),
+      el(
+        "code",
+        span.before,
+        el("mark", span.what.length > 40 ? `${span.what.slice(0, 39)}…` : span.what),
+        span.behind,
+      ),
+    ],
+    { class: "link", title: "Go to this place in the grammar" },
+    () => emit("place", { start: span.start, end: span.end }),
   );
-  return el(
-    "li",
-    {},
-    link,
-    span.rule ? el("span", { class: "quiet" }, "in ", el("span", { class: "rulename" }, span.rule)) : "",
-  );
+  return el("li", link, span.rule ? el("span.quiet", "in ", el("span.rulename", span.rule)) : "");
 }
 
 function places(record) {
-  const list = el("ul", { class: "places" }, ...record.spans.slice(0, SOME).map(place));
+  const list = el("ul.places", ...record.spans.slice(0, SOME).map(place));
   const hidden = record.spans.slice(SOME);
   if (!hidden.length) return list;
   const more = el(
     "li",
-    {},
-    el(
-      "button",
-      {
-        type: "button",
-        class: "link",
-        onclick: () => {
-          more.replaceWith(...hidden.map(place));
-          list.children[SOME].querySelector("button").focus();
-        },
-      },
-      `${hidden.length} more`,
-    ),
+    createButton(`${hidden.length} more`, { class: "link" }, () => {
+      more.replaceWith(...hidden.map(place));
+      list.children[SOME].querySelector("button").focus();
+    }),
   );
   list.append(more);
   return list;
@@ -162,37 +135,36 @@ function sentence(record) {
 /** The reason in one line: what the grammar expects, and the first place where that is written.
     @param {Answer<Why>} record */
 export function reasonLine(record) {
-  if (!record.ok) return [record.why || record.fault || "no reason is known"];
+  if (!record.ok) return [record.why || "no reason is known"];
   const [span] = record.failing ? record.spans : [];
   return [
     sentence(record),
-    ...(span ? [`, line ${span.line}`, ...(span.rule ? [" in rule ", el("code", {}, span.rule)] : [])] : []),
+    ...(span ? [`, line ${span.line}`, ...(span.rule ? [" in rule ", el("code", span.rule)] : [])] : []),
   ];
 }
 
 /** The panel of a `why` record.
     @param {Answer<Why>} record */
 export function whyNodes(record) {
-  if (!record.ok) return el("p", { class: "why quiet" }, record.why || record.fault || "no reason is known");
-  const token = el("div", { class: "half" }, el("p", { class: "reason" }, sentence(record)));
+  if (!record.ok) return el("p.why.quiet", record.why || "no reason is known");
+  const token = el("div.half", el("p.reason", sentence(record)));
   if (record.cells.length) token.append(row(record.so_far ? "token" : "text", cells(record)));
   // where the sentence says it already, it is not said twice
   if (record.reason && !record.reason.endsWith(`expected ${record.expected}`))
-    token.append(row("expected", el("span", { class: "expected" }, record.expected)));
-  const grammar = el("div", { class: "half" });
+    token.append(row("expected", el("span.expected", record.expected)));
+  const grammar = el("div.half");
   if (record.stacks.length) grammar.append(row("inside", stacks(record)));
   if (record.spans.length) grammar.append(row("could continue", places(record)));
   if (!record.complete)
     grammar.append(
       el(
-        "p",
-        { class: "quiet" },
+        "p.quiet",
         record.spans.length ? "More places exist than are shown." : "Too ambiguous to find the places in time.",
       ),
     );
   return el(
-    "div",
-    { class: "why", role: "group", "aria-label": "Why it is forbidden" },
+    "div.why",
+    { role: "group", "aria-label": "Why it is forbidden" },
     token,
     grammar.children.length ? grammar : "",
   );

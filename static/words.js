@@ -2,42 +2,39 @@
    editor; the line of the innermost part at the caret is marked. */
 
 import { createLatest } from "./ask.js";
-import { el } from "./dom.js";
+import { createButton, el } from "./dom.js";
 import { emit, grammarKey, grammarOf, state } from "./state.js";
 import { addGridKeys } from "./tests.js";
 
-/** @import { Server, WordedPart } from "./wire" */
+/** @import { Answer, Server, WordedPart, WordsAnswer } from "./wire" */
 
 /** The list in ``box``; it asks once for each grammar.
     @param {HTMLElement} box @param {Server} server
     @param {{ area: HTMLTextAreaElement,
       places(list: { start: number, end: number }[], kind?: string): void }} editor */
 export function createWordList(box, server, editor) {
-  const list = el("ul", { class: "words", "aria-label": "The grammar in words" });
+  const list = el("ul.words", { "aria-label": "The grammar in words" });
   box.append(list);
   const latest = createLatest();
   let of = "";
   /** @type {WordedPart[]} */
   let parts = [];
 
-  const row = (part) => {
-    const line = el(
-      "button",
-      { type: "button", class: "line", title: "Go to this part", onclick: () => emit("place", part) },
-      part.sentence,
-    );
+  const row = (/** @type {WordedPart} */ part) => {
+    const line = createButton(part.sentence, { class: "line", title: "Go to this part" }, () => emit("place", part));
     line.style.marginLeft = `${Math.min(part.depth, 12) * 14}px`;
     line.addEventListener("pointerenter", () => editor.places([part], "part"));
     line.addEventListener("focus", () => editor.places([part], "part"));
     line.addEventListener("pointerleave", () => editor.places([]));
     line.addEventListener("blur", () => editor.places([]));
-    return el("li", {}, line);
+    return el("li", line);
   };
+  /** @param {Answer<WordsAnswer>} answer */
   function show(answer) {
     parts = answer.lines ?? [];
     list.replaceChildren(
-      ...(answer.ok ? parts.map(row) : [el("li", { class: "quiet" }, answer.why ?? answer.fault)]),
-      ...(answer.cut ? [el("li", { class: "quiet" }, "and more parts; the list is cut here")] : []),
+      ...(answer.ok ? parts.map(row) : [el("li.quiet", answer.why)]),
+      ...(answer.cut ? [el("li.quiet", "and more parts; the list is cut here")] : []),
     );
     addGridKeys(list);
     follow();
