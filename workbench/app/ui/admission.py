@@ -89,7 +89,7 @@ READING = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=
 AUDIT = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=120.0)
 
 #: Runs: their tokens are computed in forward passes that they share.
-RUN = Share(at_once=RUNS_AT_ONCE, each_at_once=12, waiting=200, each_waiting=64, patience=300.0)
+RUN = Share(at_once=RUNS_AT_ONCE, each_at_once=36, waiting=200, each_waiting=64, patience=300.0)
 
 #: Comparisons, each of many runs.
 COMPARISON = Share(at_once=1, each_at_once=1, waiting=32, each_waiting=4, patience=600.0)

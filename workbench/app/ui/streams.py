@@ -18,7 +18,7 @@ from workbench.decoding.shared_passes import run_together, shared_passes_of
 Item = TypeVar("Item")
 
 #: The most runs of all visitors at a time: their tokens are computed in shared forward passes.
-RUNS_AT_ONCE = 16
+RUNS_AT_ONCE = 48
 
 
 #: The least seconds between two batches of a run: the page draws no more often.
