@@ -16,6 +16,7 @@ Imported when the first model is loaded: it needs torch and transformers.
 from __future__ import annotations
 
 import inspect
+import threading
 import time
 import weakref
 from collections.abc import Collection, Iterator, Sequence
@@ -29,6 +30,7 @@ import torch
 from transformers.cache_utils import Cache, CacheLayerMixin
 
 from workbench.base.errors import ModelError
+from workbench.base.locks import WorkLock
 from workbench.decoding.checkpoint import (
     Ranges,
     attention_in,
@@ -43,7 +45,7 @@ from workbench.decoding.model import (
     common_prefix,
     model_failed,
 )
-from workbench.decoding.shared_passes import MAX_ROWS, Call, PassQueue
+from workbench.decoding.shared_passes import MAX_ROWS
 from workbench.vocabulary.vocabulary import TokenId
 
 #: The tokens of each text of a pass.
@@ -70,9 +72,8 @@ _MIN_COPIED = 32
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """A call's request for the logits at the last positions of a session's context."""
+    """A request for the logits at the last positions of a session's context."""
 
-    call: Call
     session: TransformersSession
     wanted: list[TokenId]
     last: int
@@ -479,9 +480,10 @@ def _shares(request: _Request, cached: int, other: _Request) -> bool:
 class TransformersPasses:
     """Runs the forward passes of all sessions of one model.
 
-    Requests that wait at the same time share a pass if the model supports rows of different
-    lengths: if it takes a mask for each row (transformers' attention interface), has no recurrent
-    state, and the rows are not longer than its attention window. Others have a pass each.
+    The requests of one call share passes if the model supports rows of different lengths: if it
+    takes a mask for each row (transformers' attention interface), has no recurrent state, and the
+    rows are not longer than its attention window. Others have a pass each. Calls of several threads
+    follow one another.
     """
 
     def __init__(self, module: torch.nn.Module, rows: int, context_length: int | None) -> None:
@@ -489,7 +491,7 @@ class TransformersPasses:
         self.rows = rows
         #: The most tokens of a context, None if unknown.
         self.context_length = context_length
-        self._queue: PassQueue[_Request] = PassQueue(self._choose, self._run)
+        self._lock = WorkLock()
         untyped: Any = module
         self._module = untyped
         self._cache_argument = cache_argument(module)
@@ -530,26 +532,33 @@ class TransformersPasses:
         Shape: for each context (last, rows) float32, or the error past the model's context or of
                the model.
         """
-        call = Call()
-        requests = [self._request(call, each) for each in passes]
+        requests = [self._request(each) for each in passes]
         asked = [request for request in requests if request.rows is None and request.error is None]
-        if asked:
-            call.left = len(asked)
-            for request in asked:
-                request.session.scored = None
-                request.session.thread, request.session.used = call.thread, time.monotonic()
-            self._queue.answer(call, asked)
-            for request in asked:
-                if request.rows is not None:
-                    request.session.scored = request.wanted, request.rows
-                    request.rows.flags.writeable = False  # the session returns them again
+        for request in asked:
+            request.session.scored = None
+            request.session.thread = threading.get_ident()
+            request.session.used = time.monotonic()
+        self._answer(asked)
+        for request in asked:
+            if request.rows is not None:
+                request.session.scored = request.wanted, request.rows
+                request.rows.flags.writeable = False  # the session returns them again
         return [model_failed(each.error) if each.rows is None else each.rows for each in requests]
 
-    def _request(self, call: Call, forward: ForwardPass) -> _Request:
+    def _answer(self, waiting: Sequence[_Request]) -> None:
+        """Answer requests, in as few passes as can be shared."""
+        with self._lock:
+            while waiting:
+                chosen = self._choose(waiting)
+                self._run(chosen)
+                answered = set(map(id, chosen))
+                waiting = [request for request in waiting if id(request) not in answered]
+
+    def _request(self, forward: ForwardPass) -> _Request:
         """A request; answered already if it is wrong, or the session's last pass was the same."""
         session, wanted = forward.session, list(forward.token_ids)
         assert isinstance(session, TransformersSession)
-        request = _Request(call, session, wanted, forward.last)
+        request = _Request(session, wanted, forward.last)
         try:
             check_pass(wanted, forward.last, self.rows, self.context_length)
         except ModelError as error:
@@ -584,11 +593,9 @@ class TransformersPasses:
                 news.append(length - cached)
                 if length > self._longest_shared or len(chosen) == MAX_ROWS or self._cache.is_new:
                     break
-        if not chosen and all(session in sessions for session in self._cache.live()):
-            # all rows belong to sessions that wait, and none has space: the oldest request gets it
-            first = waiting[0]
-            if self._cache.admit(first, [first.session], only_idle=False):
-                chosen.append(first)
+        if not chosen:  # no row is idle: the oldest request gets one
+            self._cache.admit(waiting[0], [waiting[0].session], only_idle=False)
+            chosen.append(waiting[0])
         return chosen
 
     def _can_share(self, news: Sequence[int]) -> bool:
