@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from workbench.base.arguments import checked
 from workbench.base.cached_property import cached_property
+from workbench.base.derived import Derives
 from workbench.base.errors import ArgumentValueError, VocabularyError
 from workbench.vocabulary.disk_cache import Packed, trie_of
 from workbench.vocabulary.trie import Trie
@@ -104,7 +105,7 @@ class Tokenizer:
         return Tokenizer, tuple(getattr(self, each.name) for each in fields(self))
 
 
-class Vocabulary:
+class Vocabulary(Derives):
     """The tokens of a language model as byte strings.
 
     A token is None if its id is special (control tokens, ids without a text); end tokens are

@@ -180,11 +180,18 @@ def slices_of(regexes: Sequence[str], vocabulary: Vocabulary) -> tuple[Slice, ..
     Cost: each token is read by the automaton of each regex, and a trie for each: 2 s for 131k
           tokens.
     """
-    key = tuple(regexes)
-    cached: tuple[tuple[str, ...], tuple[Slice, ...]] | None = vars(vocabulary).get("_slices")
-    if cached is None or cached[0] != key:
-        cached = vars(vocabulary)["_slices"] = key, _slices(key, vocabulary)
-    return cached[1]
+    latest, key = vocabulary.derived(_LatestSlices), tuple(regexes)
+    if latest.regexes != key:
+        latest.regexes, latest.slices = key, _slices(key, vocabulary)
+    return latest.slices
+
+
+class _LatestSlices:
+    """The slices of a vocabulary that were computed last."""
+
+    def __init__(self, _: Vocabulary) -> None:
+        self.regexes: tuple[str, ...] | None = None
+        self.slices: tuple[Slice, ...] = ()
 
 
 def _slices(regexes: tuple[str, ...], vocabulary: Vocabulary) -> tuple[Slice, ...]:

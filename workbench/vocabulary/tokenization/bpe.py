@@ -26,12 +26,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
-from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
 from workbench.base.cached_property import cached_property
+from workbench.base.derived import Derives
 from workbench.base.errors import VocabularyError
 from workbench.base.kernels import njit
 from workbench.base.limits import Limits
@@ -281,8 +281,15 @@ class Feature(StrEnum):
 _making = WorkLock()
 
 
+class _Made:
+    """The merges of a vocabulary, or why there are none; None before they are built."""
+
+    def __init__(self, _: Vocabulary) -> None:
+        self.bpe: Bpe | VocabularyError | None = None
+
+
 @dataclass(frozen=True, eq=False)
-class Bpe:
+class Bpe(Derives):
     """The normalised merges of a vocabulary; built by ``Bpe.of``, once for each vocabulary."""
 
     vocabulary: Vocabulary
@@ -299,16 +306,15 @@ class Bpe:
                 LimitError.
         """
         with _making:
-            kept = vars(vocabulary)
-            if "_bpe" not in kept:
+            made = vocabulary.derived(_Made)
+            if made.bpe is None:
                 try:
-                    kept["_bpe"] = _make(vocabulary, limits and limits.begun())
+                    made.bpe = _make(vocabulary, limits and limits.begun())
                 except VocabularyError as error:  # cached: this is called for every tested text
-                    kept["_bpe"] = error
-            cached = kept["_bpe"]
-        if isinstance(cached, VocabularyError):
-            raise VocabularyError(cached.message, cached.hint)
-        return cast("Bpe", cached)
+                    made.bpe = error
+        if isinstance(made.bpe, VocabularyError):
+            raise VocabularyError(made.bpe.message, made.bpe.hint)
+        return made.bpe
 
     @cached_property
     def alphabet(self) -> Alphabet:

@@ -44,12 +44,12 @@ def missing_bytes(vocabulary: Vocabulary) -> Ints:
 
     Also 0 for a token inside a character that an earlier token begins. Cached with the vocabulary.
     """
-    cached = vars(vocabulary).get("_missing_bytes")
-    if cached is None:
-        result = [_missing_bytes(token) if token else 0 for token in vocabulary.tokens]
-        cached = vars(vocabulary)["_missing_bytes"] = np.array(result, np.int32)
-    assert isinstance(cached, np.ndarray)
-    return cached
+    return vocabulary.derived(_missing_bytes_of_all)
+
+
+def _missing_bytes_of_all(vocabulary: Vocabulary) -> Ints:
+    counts = [_missing_bytes(token) if token else 0 for token in vocabulary.tokens]
+    return np.array(counts, np.int32)
 
 
 def _missing_bytes(token: bytes) -> int:
@@ -193,11 +193,12 @@ _MAX_PATHS = 256
 
 def first_bytes(vocabulary: Vocabulary) -> npt.NDArray[np.int16]:
     """The first byte of each token, −1 for special tokens, (V,); cached with the vocabulary."""
-    cached = vars(vocabulary).get("_first_bytes")
-    if cached is None:
-        firsts = [-1 if token is None else token[0] for token in vocabulary.tokens]
-        cached = vars(vocabulary)["_first_bytes"] = np.array(firsts, np.int16)
-    return cached
+    return vocabulary.derived(_first_bytes)
+
+
+def _first_bytes(vocabulary: Vocabulary) -> npt.NDArray[np.int16]:
+    firsts = [-1 if token is None else token[0] for token in vocabulary.tokens]
+    return np.array(firsts, np.int16)
 
 
 def forced(constraint: Constraint, state: ConstraintState, most: int, seconds: float) -> bytes:

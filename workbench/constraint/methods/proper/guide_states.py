@@ -120,10 +120,7 @@ class Guesses:
 
         Raises: VocabularyError where it has no guide.
         """
-        cached_guesses = vars(bpe).get("_guesses")
-        if not isinstance(cached_guesses, Guesses):
-            cached_guesses = vars(bpe)["_guesses"] = Guesses(bpe)
-        return cached_guesses
+        return bpe.derived(Guesses)
 
     def __len__(self) -> int:
         return len(self._visited_codes)

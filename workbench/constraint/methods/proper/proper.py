@@ -142,19 +142,20 @@ def is_completable(bpe: Bpe, token: TokenId, guess: Guess) -> bool:
     Cached with the merges. True if the token also begins inside a character, because the token
     alone does not determine that character.
     """
-    cached = vars(bpe).get("_is_completable")
-    if cached is None:
-        texts = Grammar.from_regex("(?s:.*)", limits=_VOCABULARY_LIMITS).dfa
-        assert texts is not None
-        live = live_edges(texts, bpe, (Guesses.of(bpe).start,), _VOCABULARY_LIMITS)
-        cached = vars(bpe)["_is_completable"] = RegularRows(texts, live, _VOCABULARY_LIMITS), {}
-    any_text: RegularRows = cached[0]
-    results: dict[tuple[TokenId, Guess], bool] = cached[1]
+    any_text, results = bpe.derived(_completable)
     if (token, guess) not in results:
         target = any_text.after(any_text.initial, bpe.vocabulary.tokens[token] or b"")
         result = target == DEAD or any_text.is_coaccessible((target, guess), token)
         results[token, guess] = result
     return results[token, guess]
+
+
+def _completable(bpe: Bpe) -> tuple[RegularRows, dict[tuple[TokenId, Guess], bool]]:
+    """The rows of all texts, and the results of ``is_completable`` so far."""
+    texts = Grammar.from_regex("(?s:.*)", limits=_VOCABULARY_LIMITS).dfa
+    assert texts is not None
+    live = live_edges(texts, bpe, (Guesses.of(bpe).start,), _VOCABULARY_LIMITS)
+    return RegularRows(texts, live, _VOCABULARY_LIMITS), {}
 
 
 #: More bytes than distances distinguish: a rule may need 2⁴⁰ of them.

@@ -75,17 +75,19 @@ def adjacent_bytes(bpe: Bpe) -> BytePairs:
 
     Nothing merges across two bytes that never are: every intermediate result of merges is a token.
     """
-    cached = vars(bpe).get("_adjacent_bytes")
-    if cached is None:
-        cached = vars(bpe)["_adjacent_bytes"] = np.zeros((256, 256), np.bool_)
-        texts = [entry.text for entry in bpe.vocabulary.tokenizer.added]
-        for token_id, text in enumerate(bpe.vocabulary.tokens):
-            if text is not None and bpe.is_canonical(token_id):
-                texts.append(text)
-        for text in texts:
-            data = np.frombuffer(text, np.uint8)
-            cached[data[:-1], data[1:]] = True
-    return cached
+    return bpe.derived(_adjacent_bytes)
+
+
+def _adjacent_bytes(bpe: Bpe) -> BytePairs:
+    pairs = np.zeros((256, 256), np.bool_)
+    texts = [entry.text for entry in bpe.vocabulary.tokenizer.added]
+    for token_id, text in enumerate(bpe.vocabulary.tokens):
+        if text is not None and bpe.is_canonical(token_id):
+            texts.append(text)
+    for text in texts:
+        data = np.frombuffer(text, np.uint8)
+        pairs[data[:-1], data[1:]] = True
+    return pairs
 
 
 def cuts(dfa: Dfa, pairs: BytePairs, joined: bool = False) -> frozenset[Cut]:
@@ -227,10 +229,7 @@ class RegionCache:
     @staticmethod
     def of(bpe: Bpe) -> RegionCache:
         """The cache of a tokenizer."""
-        cache = vars(bpe).get("_region_cache")
-        if not isinstance(cache, RegionCache):
-            cache = vars(bpe)["_region_cache"] = RegionCache(bpe)
-        return cache
+        return bpe.derived(RegionCache)
 
     @staticmethod
     def find(dfa: Dfa, bpe: Bpe, starts: Sequence[Guess], limits: Limits) -> Live:
