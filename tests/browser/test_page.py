@@ -404,4 +404,4 @@ def test_the_page_is_light_and_quick(visit: Any) -> None:
         weight = v.page.evaluate(
             "performance.getEntriesByType('resource').reduce((n, r) => n + r.encodedBodySize, 0)"
         )
-        assert 300_000 < weight < 700_000, "of a cached file too"
+        assert 150_000 < weight < 300_000, "of a cached file too"
