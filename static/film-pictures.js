@@ -113,9 +113,9 @@ function heightsOf(film, graphs) {
   return count < graphs.length ? heights.fill(Math.max(...heights)) : heights;
 }
 
-/** @param {Film} film @param {HTMLElement} picture @param {FilmGraph} graph
+/** @param {HTMLElement} picture @param {FilmGraph} graph
     @param {(graph: FilmGraph, state: string | null) => void} picked */
-function openGraph(film, picture, graph, picked) {
+function openGraph(picture, graph, picked) {
   const fit = createFit();
   const opened = createGraph(picture, (state) => picked(graph, state), {
     camera: { top: STRIP },
@@ -141,7 +141,7 @@ export function drawPictures(film, graphs, picked) {
   const heights = heightsOf(film, graphs);
   film.graphs = graphs.map((graph, i) => {
     film.pictures[i].style.height = `${heights[i]}px`;
-    return openGraph(film, film.pictures[i], graph, picked);
+    return openGraph(film.pictures[i], graph, picked);
   });
 }
 
