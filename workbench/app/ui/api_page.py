@@ -27,12 +27,12 @@ _DOCUMENT = """\
 (<code>workbench serve --mcp</code>, at <code>gradio_api/mcp/</code>).</p>
 <pre>from gradio_client import Client
 
-client = Client("http://127.0.0.1:7860")
+client = Client("{address}")
 print(client.predict("[0-9]{{2}}", "regex", ["12", "1x"], api_name="/check"))</pre>
-<pre>curl http://127.0.0.1:7860/gradio_api/call/check -H 'Content-Type: application/json' \\
+<pre>curl {address}gradio_api/call/check -H 'Content-Type: application/json' \\
   -d '{{"data": ["[0-9]{{2}}", "regex", ["12", "1x"], "start", null]}}'
 # answers {{"event_id": "ID"}}; the events of the call are at
-curl -N http://127.0.0.1:7860/gradio_api/call/check/ID</pre>
+curl -N {address}gradio_api/call/check/ID</pre>
 <nav>{names}</nav>
 {endpoints}
 </main>
@@ -41,11 +41,12 @@ curl -N http://127.0.0.1:7860/gradio_api/call/check/ID</pre>
 """
 
 
-def api_document() -> str:
-    """The page of all endpoints."""
+def api_document(address: str) -> str:
+    """The page of all endpoints, with examples for the server at an address."""
     names = (*QUICK, *STREAMED)
     return _DOCUMENT.format(
         head=head(),
+        address=escape(address),
         names=" ".join(f'<a href="api#{name}">{name}</a>' for name in names),
         endpoints="".join(map(_section, names)),
     )

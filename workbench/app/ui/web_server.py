@@ -46,7 +46,7 @@ def page_routes(handlers: Handlers, admission: Admission) -> list[Route]:
     """The routes of the page: its documents, its files, its questions and its streams."""
     return [
         Route("/", lambda _: HTMLResponse(document(handlers))),
-        Route("/api", lambda _: HTMLResponse(api_document())),
+        Route("/api", lambda request: HTMLResponse(api_document(str(request.base_url)))),
         _file("page.css", "text/css", sheet),
         _file("page.js", "text/javascript", script),
         *(_file(name, "text/javascript", partial(late_script, name)) for name in LATE),
