@@ -1,7 +1,8 @@
-"""The arrays of a running network: ``Rules``, which kernels read, and ``Room``, which they fill.
+"""The arrays of a network: ``Rules``, which kernels read; ``MachineArrays``, which they fill.
 
-``Room`` holds everything computed until now. Kernels only add to it; if an array is full, they
-return a status that names it, and Python code replaces it by a larger one (``stepping.grown``).
+``MachineArrays`` holds everything computed until now. Kernels only add to it; if an array is full,
+they return a status that names it, and Python code replaces it by a larger one
+(``stepping.grown``).
 
 The stacks form a tree; a stack node is its top symbol and the node of the stack below::
 
@@ -30,7 +31,7 @@ Flags = npt.NDArray[np.uint8]
 
 
 class Used(IntEnum):
-    """The entries of ``Room.used``."""
+    """The entries of ``MachineArrays.used``."""
 
     #: How much of each array is filled.
     NODES = 0
@@ -45,19 +46,20 @@ class Used(IntEnum):
     DEEPEST = 7
 
 
-#: The columns of ``Room.nodes``: the node of the stack below, the top symbol, the depth.
+#: The columns of ``MachineArrays.nodes``: the node of the stack below, the top symbol, the depth.
 PARENT, SYMBOL, DEPTH = range(3)
 
-#: The columns of ``Room.returns``: whether the text is accepted, or −1 if nothing is known yet; the
-#: lowest stack depth examined; the byte classes that are read, from the third column on.
+#: The columns of ``MachineArrays.returns``: whether the text is accepted, or −1 if nothing is known
+#: yet; the lowest stack depth examined; the byte classes that are read, from the third column on.
 ACCEPTED, FLOOR, RETURN_READS = range(3)
 
-#: The columns of ``Room.opened``: a slice of ``openings``, and a row of ``groups``.
+#: The columns of ``MachineArrays.opened``: a slice of ``openings``, and a row of ``groups``.
 BEGIN, END, GROUPS = range(3)
 
-#: The columns of ``Room.about``: a slice of ``configurations``, whether the text is accepted, the
-#: lowest stack depth that their returns examine, the low bits of their hash, and the step by which
-#: the situation was found first: the situation before and the byte class read, −1 if initial.
+#: The columns of ``MachineArrays.about``: a slice of ``configurations``, whether the text is
+#: accepted, the lowest stack depth that their returns examine, the low bits of their hash, and the
+#: step by which the situation was found first: the situation before and the byte class read, −1 if
+#: initial.
 FROM, TO, ACCEPTS, LOWEST, HASH, BEFORE, READ = range(7)
 MAX_HASH = 2**31 - 1
 
@@ -119,7 +121,7 @@ class Growth(NamedTuple):
         return Growth(rules or Rules.none(), subsets or Subsets.none())
 
 
-class Room(NamedTuple):
+class MachineArrays(NamedTuple):
     """Everything computed until now: stacks, openings of states, situations, and their steps.
 
     A configuration is an int64: a state in the high half, a stack node in the low half.
@@ -159,13 +161,13 @@ class Room(NamedTuple):
     used: Longs
 
     @staticmethod
-    def of(rules: Rules, deepest: int) -> Room:
+    def of(rules: Rules, deepest: int) -> MachineArrays:
         """Small arrays, for stacks of at most ``deepest`` symbols."""
         states, classes = len(rules.flags), len(rules.columns)
         words = (classes + 63) // 64
         nodes = np.zeros((_INITIAL_CAPACITY, 3), np.int32)
         nodes[0, SYMBOL] = DEAD
-        return Room(
+        return MachineArrays(
             nodes=nodes,
             returns=np.empty((_INITIAL_CAPACITY, 2 + words), np.int64),
             node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
@@ -186,10 +188,10 @@ class Room(NamedTuple):
         )
 
     @staticmethod
-    def of_table(table: Ints) -> Room:
+    def of_table(table: Ints) -> MachineArrays:
         """The arrays of a machine without a stack, with a given table (Q, C)."""
         empty, rows = np.empty(0, np.int32), np.empty((0, 3), np.int32)
-        return Room(
+        return MachineArrays(
             nodes=rows,
             returns=np.empty((0, 2), np.int64),
             node_slots=empty,

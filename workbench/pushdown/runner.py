@@ -21,9 +21,8 @@ from workbench.base.dfa import DEAD, State
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.kernel_status import Status
 from workbench.base.limits import LIMITS, Clock, Limits
-from workbench.pushdown import machine_arrays
-from workbench.pushdown import stepping as rooms
-from workbench.pushdown.machine_arrays import Growth, Room, Rules
+from workbench.pushdown import machine_arrays, stepping
+from workbench.pushdown.machine_arrays import Growth, MachineArrays, Rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.stepping import find_configurations, grown, number, successor
 
@@ -49,8 +48,8 @@ class Runner:
     Situations are only added, so a number stays valid as long as the runner. Several threads may
     read; the caller must guard operations that add.
 
-    Shape: ``room.table`` (capacity · C,) int32: the next situation by byte class, ``DEAD`` or
-           ``UNKNOWN``; ``room.floors`` (capacity,) int32: the lowest stack depth that any step
+    Shape: ``arrays.table`` (capacity · C,) int32: the next situation by byte class, ``DEAD`` or
+           ``UNKNOWN``; ``arrays.floors`` (capacity,) int32: the lowest stack depth that any step
            into a situation examined, −1 if it tried to pop the empty stack.
     Raises: LimitError above ``limits.configurations`` or ``limits.stack_depth``, or if the tables
             exceed ``limits.megabytes``.
@@ -67,7 +66,7 @@ class Runner:
         self.limits = limits
         self.classes = network.byte_classes
         self.growth = Growth.of(Rules.of(network))
-        self.room = Room.of(self.growth.rules, limits.stack_depth)
+        self.arrays = MachineArrays.of(self.growth.rules, limits.stack_depth)
         self._columns = len(self.growth.rules.columns)
         self.begun_in(network.initial)
 
@@ -80,20 +79,20 @@ class Runner:
             raise IndexError(f"expected one of {len(self.network):,} states, got {state}")
         clock = self.limits.clock()
         while True:
-            self.room.found[0] = state << 32
-            situation = number(self.growth.rules, self.room, 1, 0)
+            self.arrays.found[0] = state << 32
+            situation = number(self.growth.rules, self.arrays, 1, 0)
             if situation >= 0:
                 return situation
             self.resolve(situation, clock)
 
     def __len__(self) -> int:
         """The number of situations computed until now."""
-        return int(self.room.used[machine_arrays.Used.SITUATIONS])
+        return int(self.arrays.used[machine_arrays.Used.SITUATIONS])
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
         rules, packed = self.growth.rules, np.empty(64, np.int64)
-        while (count := find_configurations(rules, self.room, situation, packed)) < 0:
+        while (count := find_configurations(rules, self.arrays, situation, packed)) < 0:
             packed = np.empty(2 * len(packed), np.int64)
         return tuple((both >> 32, both & 0xFFFFFFFF) for both in packed[:count].tolist())
 
@@ -104,24 +103,24 @@ class Runner:
     def unstack(self, node: StackNode) -> Iterator[State]:
         """The return states of a stack, the innermost first."""
         while node != EMPTY:
-            node, symbol, _ = self.room.nodes[node].tolist()
+            node, symbol, _ = self.arrays.nodes[node].tolist()
             yield symbol
 
     def depth(self, node: StackNode) -> int:
-        return int(self.room.nodes[node, machine_arrays.DEPTH])
+        return int(self.arrays.nodes[node, machine_arrays.DEPTH])
 
     def steps(self) -> Steps:
         """The step by which each situation was found; a view, −1 for the initial one."""
-        return self.room.about[: len(self), machine_arrays.BEFORE : machine_arrays.READ + 1]
+        return self.arrays.about[: len(self), machine_arrays.BEFORE : machine_arrays.READ + 1]
 
     def is_final(self, situation: Situation) -> bool:
         """Whether a text that leads to the situation is accepted."""
-        return bool(self.room.about[situation, machine_arrays.ACCEPTS])
+        return bool(self.arrays.about[situation, machine_arrays.ACCEPTS])
 
     def step(self, situation: Situation, byte: int, clock: Clock | None = None) -> Situation:
         """The situation after a byte, or ``DEAD``; ``clock`` is that of the whole text."""
         byte_class = int(self.classes[byte])
-        target = int(self.room.table[situation * self._columns + byte_class])
+        target = int(self.arrays.table[situation * self._columns + byte_class])
         return self.successor(situation, byte_class, clock) if target == UNKNOWN else target
 
     def run(self, data: bytes, situation: Situation = 0) -> Situation:
@@ -138,7 +137,7 @@ class Runner:
     ) -> Situation:
         """Compute and store the step of a situation by a byte class."""
         while True:
-            following = successor(self.growth.rules, self.room, situation, byte_class)
+            following = successor(self.growth.rules, self.arrays, situation, byte_class)
             if following >= DEAD:
                 return following
             clock = clock or self.limits.clock()
@@ -149,21 +148,21 @@ class Runner:
 
         Raises: LimitError
         """
-        limits, room = self.limits, self.room
+        limits, arrays = self.limits, self.arrays
         if status == Status.TOO_DEEP:
             limits.check("stack_depth", limits.stack_depth + 1, "the text nests too deeply")
         clock.check()
         if status == Status.PAUSED:
-            room.used[machine_arrays.Used.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
+            arrays.used[machine_arrays.Used.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
             return
-        if status == Status.FULL_FOUND and len(room.found) >= limits.configurations:
+        if status == Status.FULL_FOUND and len(arrays.found) >= limits.configurations:
             limits.check(
                 "configurations",
                 limits.configurations + 1,
                 "the grammar is ambiguous without bound here; factor its alternatives",
             )
-        limits.check("megabytes", rooms.bytes_when_grown(room, status) / 2**20)
-        self.room = grown(room, status)
+        limits.check("megabytes", stepping.bytes_when_grown(arrays, status) / 2**20)
+        self.arrays = grown(arrays, status)
 
 
 #: The low bits of a state of a ``RenewingRunner`` are a situation, the others number its runner.

@@ -1,6 +1,6 @@
 """The numba kernels that step a running network by one byte.
 
-They work on the arrays of ``Room``. A stack node is identified by the node below and its
+They work on the arrays of ``MachineArrays``. A stack node is identified by the node below and its
 symbol, a situation by its configurations; both are looked up in hash tables or added.
 
 A step (``successor``) of a situation by a byte class:
@@ -53,7 +53,7 @@ from workbench.pushdown.machine_arrays import (
     TO,
     Ints,
     Longs,
-    Room,
+    MachineArrays,
     Rules,
     Used,
 )
@@ -72,24 +72,24 @@ def mixed(marks: int, number: int) -> int:
 
 
 @inner
-def push(room: Room, node: int, symbol: int) -> int:
+def push(arrays: MachineArrays, node: int, symbol: int) -> int:
     """The stack with one more symbol, or ``Status.FULL_NODES`` or ``TOO_DEEP``."""
-    nodes, slots = room.nodes, room.node_slots
+    nodes, slots = arrays.nodes, arrays.node_slots
     slot = mixed(node + 1, symbol) & (len(slots) - 1)
     while slots[slot] >= 0:
         candidate = slots[slot]
         if nodes[candidate, PARENT] == node and nodes[candidate, SYMBOL] == symbol:
             return int(candidate)
         slot = (slot + 1) & (len(slots) - 1)
-    new, depth = int(room.used[Used.NODES]), nodes[node, DEPTH] + 1
+    new, depth = int(arrays.used[Used.NODES]), nodes[node, DEPTH] + 1
     if new == len(nodes):
         return Status.FULL_NODES
-    if depth > room.used[Used.DEEPEST]:
+    if depth > arrays.used[Used.DEEPEST]:
         return Status.TOO_DEEP
     nodes[new, PARENT], nodes[new, SYMBOL], nodes[new, DEPTH] = node, symbol, depth
-    room.returns[new, ACCEPTED] = -1
+    arrays.returns[new, ACCEPTED] = -1
     slots[slot] = new
-    room.used[Used.NODES] += 1
+    arrays.used[Used.NODES] += 1
     return new
 
 
@@ -110,16 +110,16 @@ def insert(candidates: Longs, count: int, configuration: int) -> int:
 
 
 @njit(_nrt=False)
-def number(rules: Rules, room: Room, count: int, floor: int) -> int:
-    """The number of the situation in ``room.found``, or the status of a full array.
+def number(rules: Rules, arrays: MachineArrays, count: int, floor: int) -> int:
+    """The number of the situation in ``arrays.found``, or the status of a full array.
 
     ``floor`` is the lowest stack depth that the step examined.
     """
     candidates, configurations, about, slots = (
-        room.found,
-        room.configurations,
-        room.about,
-        room.slots,
+        arrays.found,
+        arrays.configurations,
+        arrays.about,
+        arrays.slots,
     )
     key = hash_of(candidates, int64(0), count) & MAX_HASH
     slot = key & (len(slots) - 1)
@@ -127,57 +127,57 @@ def number(rules: Rules, room: Room, count: int, floor: int) -> int:
         situation = slots[slot]
         begin, end = int64(about[situation, FROM]), int64(about[situation, TO])
         if about[situation, HASH] == key and _same(candidates, count, configurations, begin, end):
-            room.floors[situation] = min(int(room.floors[situation]), floor)
+            arrays.floors[situation] = min(int(arrays.floors[situation]), floor)
             return int(situation)
         slot = (slot + 1) & (len(slots) - 1)
-    new, begin = int64(room.used[Used.SITUATIONS]), int64(room.used[Used.CONFIGURATIONS])
+    new, begin = int64(arrays.used[Used.SITUATIONS]), int64(arrays.used[Used.CONFIGURATIONS])
     if new == len(about):
         return Status.FULL_SITUATIONS
     if begin + count > len(configurations):
         return Status.FULL_CONFIGURATIONS
-    accepts, lowest = _read_returns(rules, room, count)
+    accepts, lowest = _read_returns(rules, arrays, count)
     if accepts < 0:
         return accepts
-    readable, classes = room.alike[0], room.groups.shape[1]
+    readable, classes = arrays.alike[0], arrays.groups.shape[1]
     for byte_class in range(classes):
         reads = readable[byte_class >> 6] >> (byte_class & 63) & 1
-        room.table[new * classes + byte_class] = UNKNOWN if reads else DEAD
+        arrays.table[new * classes + byte_class] = UNKNOWN if reads else DEAD
     for k in range(count):
         configurations[begin + k] = candidates[k]
     about[new, FROM], about[new, TO], about[new, ACCEPTS] = begin, begin + count, accepts
     about[new, LOWEST], about[new, HASH] = lowest, key
-    room.floors[new] = min(floor, lowest)
+    arrays.floors[new] = min(floor, lowest)
     slots[slot] = new
-    room.used[Used.SITUATIONS] += 1
-    room.used[Used.CONFIGURATIONS] += count
+    arrays.used[Used.SITUATIONS] += 1
+    arrays.used[Used.CONFIGURATIONS] += count
     return new
 
 
 @inner
-def _read_returns(rules: Rules, room: Room, count: int) -> tuple[int, int]:
+def _read_returns(rules: Rules, arrays: MachineArrays, count: int) -> tuple[int, int]:
     """Open all states of the configurations found, and of those after their returns.
 
     ``alike[0]`` receives the byte classes that any of them can read. Returns 1 if the text is
     accepted, else 0, and the lowest stack depth examined; or the status of a full array.
     """
-    readable, accepts, lowest = room.alike[0], int64(0), int64(_NO_FLOOR)
+    readable, accepts, lowest = arrays.alike[0], int64(0), int64(_NO_FLOOR)
     readable[:] = 0
     for k in range(count):
-        state, node = room.found[k] >> 32, room.found[k] & _LOW
-        opened = open_state(rules, room, state)
+        state, node = arrays.found[k] >> 32, arrays.found[k] & _LOW
+        opened = open_state(rules, arrays, state)
         if opened < 0:
             return opened, lowest
         for word in range(len(readable)):
-            readable[word] |= room.reads[opened, word]
+            readable[word] |= arrays.reads[opened, word]
         if not rules.flags[state] & FINAL:
-            lowest = min(lowest, int64(room.nodes[node, DEPTH]))
+            lowest = min(lowest, int64(arrays.nodes[node, DEPTH]))
         elif node == 0:
             accepts, lowest = int64(1), int64(-1)
         else:
-            status = _find_returns(rules, room, node)
+            status = _find_returns(rules, arrays, node)
             if status < 0:
                 return status, lowest
-            below = room.returns[node]
+            below = arrays.returns[node]
             accepts, lowest = max(accepts, below[ACCEPTED]), min(lowest, below[FLOOR])
             for word in range(len(readable)):
                 readable[word] |= below[RETURN_READS + word]
@@ -185,18 +185,18 @@ def _read_returns(rules: Rules, room: Room, count: int) -> tuple[int, int]:
 
 
 @inner
-def _find_returns(rules: Rules, room: Room, top: int) -> int:
-    """Fill ``room.returns`` of a stack whose rule has ended, and of those after its returns.
+def _find_returns(rules: Rules, arrays: MachineArrays, top: int) -> int:
+    """Fill ``arrays.returns`` of a stack whose rule has ended, and of those after its returns.
 
     Returns 0, or the status of a full array.
     """
-    nodes, returns, node, above = room.nodes, room.returns, int64(top), int64(-1)
+    nodes, returns, node, above = arrays.nodes, arrays.returns, int64(top), int64(-1)
     while returns[node, ACCEPTED] < 0:  # down to a known stack; ``FLOOR`` is the way back
         returns[node, FLOOR] = above
         above, symbol, parent = node, int64(nodes[node, SYMBOL]), int64(nodes[node, PARENT])
-        state, node, _ = settle(rules, room, symbol, parent)
+        state, node, _ = settle(rules, arrays, symbol, parent)
         if state >= 0:
-            opened = open_state(rules, room, state)
+            opened = open_state(rules, arrays, state)
             if opened < 0:
                 return opened
         if state < 0 or node == 0 or not rules.flags[state] & FINAL:
@@ -204,7 +204,7 @@ def _find_returns(rules: Rules, room: Room, top: int) -> int:
     while above >= 0:
         node, above = above, int64(returns[above, FLOOR])
         symbol, parent = int64(nodes[node, SYMBOL]), int64(nodes[node, PARENT])
-        state, below, floor = settle(rules, room, symbol, parent)
+        state, below, floor = settle(rules, arrays, symbol, parent)
         ends, accepts = state >= 0 and rules.flags[state] & FINAL != 0, int64(0)
         if ends and below == 0:
             accepts, floor = int64(1), int64(-1)
@@ -212,8 +212,8 @@ def _find_returns(rules: Rules, room: Room, top: int) -> int:
             accepts, floor = returns[below, ACCEPTED], min(floor, returns[below, FLOOR])
         elif state >= 0:
             floor = min(floor, int64(nodes[below, DEPTH]))
-        for word in range(room.reads.shape[1]):
-            reads = room.reads[room.opened[state, GROUPS], word] if state >= 0 else int64(0)
+        for word in range(arrays.reads.shape[1]):
+            reads = arrays.reads[arrays.opened[state, GROUPS], word] if state >= 0 else int64(0)
             if ends and below != 0:
                 reads |= returns[below, RETURN_READS + word]
             returns[node, RETURN_READS + word] = reads
@@ -243,38 +243,38 @@ def _same(candidates: Longs, count: int, configurations: Longs, begin: int, end:
 Kind = TypeVar("Kind", bound=np.generic)
 
 
-def bytes_when_grown(room: Room, full: int) -> int:
+def bytes_when_grown(arrays: MachineArrays, full: int) -> int:
     """The memory of all arrays after ``grown``."""
-    growing: list[npt.NDArray[Any]] = [getattr(room, name) for name in _growing(room, full)]
-    return room.bytes + (_factor(room, full) - 1) * sum(array.nbytes for array in growing)
+    growing: list[npt.NDArray[Any]] = [getattr(arrays, name) for name in _growing(arrays, full)]
+    return arrays.bytes + (_factor(arrays, full) - 1) * sum(array.nbytes for array in growing)
 
 
-def grown(room: Room, full: int) -> Room:
+def grown(arrays: MachineArrays, full: int) -> MachineArrays:
     """The buffers with the full array (a status of a kernel) four times as long; twice if large."""
-    factor = _factor(room, full)
-    longer = {name: _longer(getattr(room, name), factor) for name in _growing(room, full)}
+    factor = _factor(arrays, full)
+    longer = {name: _longer(getattr(arrays, name), factor) for name in _growing(arrays, full)}
     if full == Status.FULL_NODES:
-        count = int(room.used[Used.NODES])
+        count = int(arrays.used[Used.NODES])
         slots = longer["node_slots"]
         slots[:] = -1
-        fill_slots(_hashes_of_nodes(room.nodes[1:count]), slots)
+        fill_slots(_hashes_of_nodes(arrays.nodes[1:count]), slots)
         slots += slots >= 0  # node 0, the empty stack, is not looked up
     elif full == Status.FULL_SITUATIONS:
         slots = longer["slots"]
         slots[:] = -1
-        fill_slots(room.about[: room.used[Used.SITUATIONS], HASH].astype(np.int64), slots)
-    return room._replace(**longer)
+        fill_slots(arrays.about[: arrays.used[Used.SITUATIONS], HASH].astype(np.int64), slots)
+    return arrays._replace(**longer)
 
 
-def _growing(room: Room, full: int) -> tuple[str, ...]:
+def _growing(arrays: MachineArrays, full: int) -> tuple[str, ...]:
     """The arrays that are enlarged, as in ``GROWING``."""
-    if full == Status.FULL_OPENINGS and room.used[Used.OPENED] == len(room.groups):
+    if full == Status.FULL_OPENINGS and arrays.used[Used.OPENED] == len(arrays.groups):
         return "groups", "reads"
     return GROWING[full]
 
 
-def _factor(room: Room, full: int) -> int:
-    return 2 if getattr(room, _growing(room, full)[0]).nbytes > LARGE else GROWTH
+def _factor(arrays: MachineArrays, full: int) -> int:
+    return 2 if getattr(arrays, _growing(arrays, full)[0]).nbytes > LARGE else GROWTH
 
 
 def _longer(array: npt.NDArray[Kind], factor: int) -> npt.NDArray[Kind]:
@@ -294,53 +294,53 @@ _NO_FLOOR = 2**31 - 1
 
 
 @njit(_nrt=False)
-def successor(rules: Rules, room: Room, situation: int, byte_class: int) -> int:
+def successor(rules: Rules, arrays: MachineArrays, situation: int, byte_class: int) -> int:
     """Compute and store a step: the next situation, ``DEAD``, or a status.
 
     The result is stored for all byte classes that have the same targets in every configuration.
     """
-    if room.used[Used.STEPS_LEFT] <= 0:
+    if arrays.used[Used.STEPS_LEFT] <= 0:
         return Status.PAUSED
-    room.used[Used.STEPS_LEFT] -= 1
-    alike, classes = room.alike[1], room.groups.shape[1]
+    arrays.used[Used.STEPS_LEFT] -= 1
+    alike, classes = arrays.alike[1], arrays.groups.shape[1]
     alike[:] = -1
     word, bit = byte_class >> 6, byte_class & 63
     count, floor = int64(0), int64(_NO_FLOOR)
-    for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
+    for k in range(arrays.about[situation, FROM], arrays.about[situation, TO]):
+        state, node = arrays.configurations[k] >> 32, arrays.configurations[k] & _LOW
         while state >= 0:
-            opened = room.opened[state, GROUPS]
+            opened = arrays.opened[state, GROUPS]
             for index in range(len(alike)):
-                alike[index] &= room.groups[opened, byte_class, index]
-            if room.reads[opened, word] >> bit & 1:
-                count, lowest = _move(rules, room, state, node, byte_class, count)
+                alike[index] &= arrays.groups[opened, byte_class, index]
+            if arrays.reads[opened, word] >> bit & 1:
+                count, lowest = _move(rules, arrays, state, node, byte_class, count)
                 if count < 0:
                     return count
                 floor = min(floor, lowest)
             if not rules.flags[state] & FINAL or node == 0:
                 break
-            if not room.returns[node, RETURN_READS + word] >> bit & 1:
+            if not arrays.returns[node, RETURN_READS + word] >> bit & 1:
                 for index in range(len(alike)):
-                    alike[index] &= ~room.returns[node, RETURN_READS + index]
+                    alike[index] &= ~arrays.returns[node, RETURN_READS + index]
                 break
-            state, node, _ = returned(rules, room, state, node)
+            state, node, _ = returned(rules, arrays, state, node)
     result = DEAD
     if count > 0:
-        old_count = room.used[Used.SITUATIONS]
-        result = number(rules, room, count, floor)
+        old_count = arrays.used[Used.SITUATIONS]
+        result = number(rules, arrays, count, floor)
         if result < 0:
             return result
         if result == old_count:
-            room.about[result, BEFORE], room.about[result, READ] = situation, byte_class
+            arrays.about[result, BEFORE], arrays.about[result, READ] = situation, byte_class
     for other in range(classes):
         if alike[other >> 6] >> (other & 63) & 1:
-            room.table[situation * classes + other] = result
+            arrays.table[situation * classes + other] = result
     return result
 
 
 @inner
 def _move(
-    rules: Rules, room: Room, state: int, node: int, byte_class: int, count: int
+    rules: Rules, arrays: MachineArrays, state: int, node: int, byte_class: int, count: int
 ) -> tuple[int, int]:
     """Add the successors of one configuration.
 
@@ -349,38 +349,38 @@ def _move(
     width, column = len(rules.table) // len(rules.flags), rules.columns[byte_class]
     floor = int64(_NO_FLOOR)
     # a step may take as long as thousands of others: what counts is what it tries
-    room.used[Used.STEPS_LEFT] -= room.opened[state, END] - room.opened[state, BEGIN]
-    for opening in range(room.opened[state, BEGIN], room.opened[state, END]):
-        target = int64(rules.table[room.openings[opening, 0] * width + column])
+    arrays.used[Used.STEPS_LEFT] -= arrays.opened[state, END] - arrays.opened[state, BEGIN]
+    for opening in range(arrays.opened[state, BEGIN], arrays.opened[state, END]):
+        target = int64(rules.table[arrays.openings[opening, 0] * width + column])
         if target < 0:
             continue
         inner = node
-        for k in range(room.openings[opening, 1], room.openings[opening, 2]):
-            symbol = room.pushes[k]
+        for k in range(arrays.openings[opening, 1], arrays.openings[opening, 2]):
+            symbol = arrays.pushes[k]
             if rules.flags[symbol] & STAR:
-                floor = min(floor, int(room.nodes[inner, DEPTH]) - 1)
-                if symbol == room.nodes[inner, SYMBOL]:
+                floor = min(floor, int(arrays.nodes[inner, DEPTH]) - 1)
+                if symbol == arrays.nodes[inner, SYMBOL]:
                     continue  # pushing r on r reads no more texts than r alone
-            inner = push(room, inner, int64(symbol))
+            inner = push(arrays, inner, int64(symbol))
             if inner < 0:
                 return inner, floor
-        target, inner, lowest = settle(rules, room, target, inner)
+        target, inner, lowest = settle(rules, arrays, target, inner)
         floor = min(floor, lowest)
         if target >= 0:
-            count = insert(room.found, count, target << 32 | inner)
+            count = insert(arrays.found, count, target << 32 | inner)
             if count < 0:
                 return count, floor
     return count, floor
 
 
 @inner
-def settle(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int, int]:
+def settle(rules: Rules, arrays: MachineArrays, state: int, node: int) -> tuple[int, int, int]:
     """The configuration to store for one that was reached: a state without edges only returns.
 
     If the texts of a state may be repeated, the same state below it on the stack is dropped.
     Returns the state (−1 if nothing can follow), the stack, and the lowest depth examined.
     """
-    nodes = room.nodes
+    nodes = arrays.nodes
     floor = int64(nodes[node, DEPTH])
     while True:
         if rules.flags[state] & STAR:
@@ -396,28 +396,30 @@ def settle(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int, i
 
 
 @inner
-def returned(rules: Rules, room: Room, state: int, node: int) -> tuple[int, int, int]:
+def returned(rules: Rules, arrays: MachineArrays, state: int, node: int) -> tuple[int, int, int]:
     """The configuration after a rule ends in a state: state, stack, and lowest depth examined.
 
     The state is −1 if no rule ends there, or the stack is empty.
     """
     if not rules.flags[state] & FINAL:
-        return int64(-1), node, int64(room.nodes[node, DEPTH])
+        return int64(-1), node, int64(arrays.nodes[node, DEPTH])
     if node == 0:
         return int64(-1), node, int64(-1)
-    below = int64(room.nodes[node, PARENT])
-    return settle(rules, room, int64(room.nodes[node, SYMBOL]), below)
+    below = int64(arrays.nodes[node, PARENT])
+    return settle(rules, arrays, int64(arrays.nodes[node, SYMBOL]), below)
 
 
 @njit(_nrt=False)
-def find_configurations(rules: Rules, room: Room, situation: int, configurations: Longs) -> int:
+def find_configurations(
+    rules: Rules, arrays: MachineArrays, situation: int, configurations: Longs
+) -> int:
     """Write all configurations of a situation to ``configurations``, also those after returns.
 
     Returns their number, or ``Status.FULL_FOUND``.
     """
     count = int64(0)
-    for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        state, node = room.configurations[k] >> 32, room.configurations[k] & _LOW
+    for k in range(arrays.about[situation, FROM], arrays.about[situation, TO]):
+        state, node = arrays.configurations[k] >> 32, arrays.configurations[k] & _LOW
         while state >= 0:
             more = insert(configurations, count, state << 32 | node)
             if more < 0:
@@ -425,25 +427,25 @@ def find_configurations(rules: Rules, room: Room, situation: int, configurations
             if more == count:  # present already, with all its returns
                 break
             count = more
-            state, node, _ = returned(rules, room, state, node)
+            state, node, _ = returned(rules, arrays, state, node)
     return count
 
 
 @inner
-def open_state(rules: Rules, room: Room, state: int) -> int:
+def open_state(rules: Rules, arrays: MachineArrays, state: int) -> int:
     """Open a state: everything it can call before it reads a byte; cached.
 
     Returns its row of ``groups``, or the status of a full array.
     """
-    if room.opened[state, GROUPS] >= 0:
-        return int(room.opened[state, GROUPS])
-    openings, pushes = room.openings, room.pushes
+    if arrays.opened[state, GROUPS] >= 0:
+        return int(arrays.opened[state, GROUPS])
+    openings, pushes = arrays.openings, arrays.pushes
     begin, pushed, row = (
-        int(room.used[Used.OPENINGS]),
-        int(room.used[Used.PUSHES]),
-        int(room.used[Used.OPENED]),
+        int(arrays.used[Used.OPENINGS]),
+        int(arrays.used[Used.PUSHES]),
+        int(arrays.used[Used.OPENED]),
     )
-    if begin == len(openings) or row == len(room.groups):
+    if begin == len(openings) or row == len(arrays.groups):
         return Status.FULL_OPENINGS
     openings[begin, 0], openings[begin, 1], openings[begin, 2] = state, pushed, pushed
     index, end = begin, begin + 1
@@ -463,34 +465,38 @@ def open_state(rules: Rules, room: Room, state: int) -> int:
             openings[end, 2] = pushed
             end += 1
         index += 1
-    _group(rules, room, begin, end, row)
-    room.used[Used.OPENINGS], room.used[Used.PUSHES], room.used[Used.OPENED] = end, pushed, row + 1
-    room.opened[state, BEGIN], room.opened[state, END] = begin, end
-    room.opened[state, GROUPS] = row
+    _group(rules, arrays, begin, end, row)
+    arrays.used[Used.OPENINGS], arrays.used[Used.PUSHES], arrays.used[Used.OPENED] = (
+        end,
+        pushed,
+        row + 1,
+    )
+    arrays.opened[state, BEGIN], arrays.opened[state, END] = begin, end
+    arrays.opened[state, GROUPS] = row
     return row
 
 
 @inner
-def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
+def _group(rules: Rules, arrays: MachineArrays, begin: int, end: int, row: int) -> None:
     """Find the byte classes that some openings read, and those with equal targets."""
     width, classes = len(rules.table) // len(rules.flags), len(rules.columns)
-    groups, hashes, firsts = room.groups[row], room.marks[0], room.marks[1]
-    groups[:], room.reads[row, :] = 0, 0
+    groups, hashes, firsts = arrays.groups[row], arrays.marks[0], arrays.marks[1]
+    groups[:], arrays.reads[row, :] = 0, 0
     last_dead = int64(-1)
     for byte_class in range(classes):
         column, hash_value, dead = rules.columns[byte_class], int64(0), True
         for opening in range(begin, end):
-            target = rules.table[room.openings[opening, 0] * width + column]
+            target = rules.table[arrays.openings[opening, 0] * width + column]
             if target >= 0:
                 hash_value, dead = mixed(hash_value, (opening << 32) + int64(target)), False
         word, bit, other = byte_class >> 6, int64(1) << (byte_class & 63), byte_class - 1
         if dead:  # as most classes
             other, last_dead = last_dead, byte_class
         else:
-            room.reads[row, word] |= bit
+            arrays.reads[row, word] |= bit
             while other >= 0 and not (
                 hashes[other] == hash_value
-                and _same_targets(rules, room, begin, end, column, rules.columns[other])
+                and _same_targets(rules, arrays, begin, end, column, rules.columns[other])
             ):
                 other -= 1
         hashes[byte_class] = hash_value
@@ -502,11 +508,13 @@ def _group(rules: Rules, room: Room, begin: int, end: int, row: int) -> None:
 
 
 @inner
-def _same_targets(rules: Rules, room: Room, begin: int, end: int, column: int, other: int) -> bool:
+def _same_targets(
+    rules: Rules, arrays: MachineArrays, begin: int, end: int, column: int, other: int
+) -> bool:
     """Whether two columns have equal targets for all of some openings."""
     width = len(rules.table) // len(rules.flags)
     for opening in range(begin, end):
-        row_start = room.openings[opening, 0] * width
+        row_start = arrays.openings[opening, 0] * width
         if rules.table[row_start + column] != rules.table[row_start + other]:
             return False
     return True

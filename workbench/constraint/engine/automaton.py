@@ -33,7 +33,7 @@ from workbench.constraint.masks import TokenMask, set_bits
 from workbench.constraint.token_distances import TOO_LONG, GraphDistances, TokenDistances
 from workbench.constraint.token_machine import ASK_FOR_LESS, Capability, Lack, TokenMachine
 from workbench.grammar.grammar import Grammar
-from workbench.pushdown.machine_arrays import Growth, Room
+from workbench.pushdown.machine_arrays import Growth, MachineArrays
 from workbench.pushdown.network import CALLS, Network
 from workbench.pushdown.runner import Configuration, RenewingRunner, Runner, Situation
 from workbench.pushdown.shortest_texts import distances_to_end
@@ -200,7 +200,7 @@ class TableMachine:
 
     def _hold(self) -> None:
         self.growth = Growth.of(subsets=None if isinstance(self._dfa, Dfa) else self._dfa.subsets)
-        self.room = Room.of_table(self._dfa.table)
+        self.arrays = MachineArrays.of_table(self._dfa.table)
 
     def step(self, state: State, byte: int) -> State:
         """The state after a byte, or ``DEAD``."""
@@ -213,7 +213,7 @@ class TableMachine:
         """
         assert isinstance(self._dfa, LazyDfa), f"unexpected status {status} of a complete DFA"
         clock.check()
-        if len(self._dfa.table) * self.room.groups.shape[1] == len(self.room.table):
+        if len(self._dfa.table) * self.arrays.groups.shape[1] == len(self.arrays.table):
             self._dfa.grow()
         self._hold()
 

@@ -34,7 +34,7 @@ from workbench.constraint.engine.trie_walk import (
     mark_tokens,
     set_token_bits,
 )
-from workbench.pushdown.machine_arrays import FROM, TO, Growth, Longs, Room
+from workbench.pushdown.machine_arrays import FROM, TO, Growth, Longs, MachineArrays
 from workbench.pushdown.stepping import successor
 from workbench.vocabulary.trie import Trie
 
@@ -140,31 +140,31 @@ class Scratch(NamedTuple):
 
 
 @inner
-def compute_step(growth: Growth, room: Room, state: int, byte_class: int) -> int:
+def compute_step(growth: Growth, arrays: MachineArrays, state: int, byte_class: int) -> int:
     """Compute a missing step: the target state or ``DEAD``; a status below ``DEAD`` on failure."""
     if len(growth.rules.flags) > 0:
-        return successor(growth.rules, room, state, byte_class)
-    status = fill_row(growth.subsets, room.table, state)
+        return successor(growth.rules, arrays, state, byte_class)
+    status = fill_row(growth.subsets, arrays.table, state)
     if status < 0:
         return status
-    return int64(room.table[state * room.groups.shape[1] + byte_class])
+    return int64(arrays.table[state * arrays.groups.shape[1] + byte_class])
 
 
 @inlined
 def step_by(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, byte: int
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, state: int, byte: int
 ) -> int:
     """The target of a byte, computed if missing; a status below ``DEAD`` on failure."""
     byte_class = int64(nodes.classes[byte])
-    target = int64(room.table[state * room.groups.shape[1] + byte_class])
+    target = int64(arrays.table[state * arrays.groups.shape[1] + byte_class])
     if target == UNKNOWN:
-        target = compute_step(growth, room, state, byte_class)
+        target = compute_step(growth, arrays, state, byte_class)
     return target
 
 
 @inlined
 def walk_below(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, node: int, state: int,
     begin: int, bits: Words,
 ) -> int:  # fmt: skip
     """Set the bits of the tokens at and below a node whose byte leads to ``state``.
@@ -173,30 +173,36 @@ def walk_below(
     """
     cursor, record = scratch.cursor, nodes.records[node]
     level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
-    scratch.path[level + 1] = state * room.groups.shape[1]
-    if len(room.floors) > 0:
-        cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[state])
+    scratch.path[level + 1] = state * arrays.groups.shape[1]
+    if len(arrays.floors) > 0:
+        cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[state])
     set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
     end = node + int64(record >> SIZE_SHIFT)
     if begin >= end:
         return 0
-    return walk_nodes(growth, room, nodes, scratch, begin, end, bits)
+    return walk_nodes(growth, arrays, nodes, scratch, begin, end, bits)
 
 
 @inlined
 def compute_missing_step(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, node: int
 ) -> int:
     """Compute the step from ``scratch.path`` into a trie node, as ``compute_step`` does."""
     record = nodes.records[node]
     offset = int64(scratch.path[np.int64((record >> DEPTH_SHIFT) & DEPTH_MASK)])
     byte_class = int64(nodes.classes[np.int64(record & BYTE_MASK)])
-    return compute_step(growth, room, offset // room.groups.shape[1], byte_class)
+    return compute_step(growth, arrays, offset // arrays.groups.shape[1], byte_class)
 
 
 @inlined
 def walk_nodes(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, end: int, bits: Words
+    growth: Growth,
+    arrays: MachineArrays,
+    nodes: TrieView,
+    scratch: Scratch,
+    node: int,
+    end: int,
+    bits: Words,
 ) -> int:
     """Set the bits of the tokens readable at ``range(node, end)``, adding missing steps.
 
@@ -206,12 +212,12 @@ def walk_nodes(
     floor = int(cursor[Walk.FLOOR])
     while node < end:
         node, floor = mark_tokens(
-            room.table, room.groups.shape[1], nodes.classes, room.floors, nodes.records,
+            arrays.table, arrays.groups.shape[1], nodes.classes, arrays.floors, nodes.records,
             nodes.first, nodes.token_ids, scratch.path, node, end, floor, bits,
         )  # fmt: skip
         cursor[Walk.NODE], cursor[Walk.FLOOR] = node, floor
         if node < end:
-            status = compute_missing_step(growth, room, nodes, scratch, node)
+            status = compute_missing_step(growth, arrays, nodes, scratch, node)
             if status < DEAD:
                 return status
     return 0
@@ -219,7 +225,12 @@ def walk_nodes(
 
 @inlined
 def find_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, following: int
+    growth: Growth,
+    arrays: MachineArrays,
+    nodes: TrieView,
+    scratch: Scratch,
+    state: int,
+    following: int,
 ) -> tuple[int, int]:
     """``self_loops.find_self_loop``, with the missing steps added that it needs.
 
@@ -227,22 +238,22 @@ def find_loop(
     """
     while True:
         count, there, first = find_self_loop(
-            room.table, room.groups.shape[1], nodes.classes, state, following, scratch.members,
+            arrays.table, arrays.groups.shape[1], nodes.classes, state, following, scratch.members,
             scratch.local,
         )  # fmt: skip
-        if count > 0 and state == following and len(room.floors) > 0:
-            return _add_supersets(growth, room, nodes, scratch, count), 0
+        if count > 0 and state == following and len(arrays.floors) > 0:
+            return _add_supersets(growth, arrays, nodes, scratch, count), 0
         if count >= 0:
             return count, there
         for byte in range(first, 128 if first < 128 else 256):
-            status = step_by(growth, room, nodes, scratch, there, byte)
+            status = step_by(growth, arrays, nodes, scratch, there, byte)
             if status < DEAD:
                 return status, 0
 
 
 @inlined
 def _add_supersets(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, count: int
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, count: int
 ) -> int:
     """Add the states to a loop that have its configurations and more.
 
@@ -256,13 +267,13 @@ def _add_supersets(
                 local[member, byte] = -1
             if (local[0, byte] >= 0) == (member == 0):  # a byte that needs no step
                 continue
-            target = step_by(growth, room, nodes, scratch, int64(members[member]), byte)
+            target = step_by(growth, arrays, nodes, scratch, int64(members[member]), byte)
             if target < DEAD:
                 return target
             index = int64(0)
             while index < count and members[index] != target:
                 index += 1
-            if index == count < len(members) and _has_all(room, target, int64(members[0])):
+            if index == count < len(members) and _has_all(arrays, target, int64(members[0])):
                 members[count] = target
                 count += 1
             if index < count:
@@ -272,13 +283,13 @@ def _add_supersets(
 
 
 @inlined
-def _has_all(room: Room, situation: int, part: int) -> bool:
+def _has_all(arrays: MachineArrays, situation: int, part: int) -> bool:
     """Whether a situation, or ``DEAD``, has all configurations of another."""
     if situation < 0:
         return False
-    position, end = room.about[part, FROM], room.about[part, TO]
-    for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        if position < end and room.configurations[k] == room.configurations[position]:
+    position, end = arrays.about[part, FROM], arrays.about[part, TO]
+    for k in range(arrays.about[situation, FROM], arrays.about[situation, TO]):
+        if position < end and arrays.configurations[k] == arrays.configurations[position]:
             position += 1
     return bool(position == end)
 
@@ -295,7 +306,12 @@ def ascii_bytes(scratch: Scratch, count: int) -> int:
 
 @inlined
 def covering_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, situation: int, most: int
+    growth: Growth,
+    arrays: MachineArrays,
+    nodes: TrieView,
+    scratch: Scratch,
+    situation: int,
+    most: int,
 ) -> int:
     """Find the configuration that loops on the most ASCII bytes, as in a name or a comment.
 
@@ -304,8 +320,8 @@ def covering_loop(
     """
     table, columns, best = growth.rules.table, nodes.columns, int64(-1)
     width = len(table) // len(growth.rules.flags)
-    for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        state, reads = room.configurations[k] >> 32, int64(0)
+    for k in range(arrays.about[situation, FROM], arrays.about[situation, TO]):
+        state, reads = arrays.configurations[k] >> 32, int64(0)
         for byte in range(128):
             reads += table[state * width + columns[byte]] == state
         if reads > most:
@@ -317,17 +333,17 @@ def covering_loop(
 
 
 @inlined
-def _has_configuration(room: Room, situation: int, state: int) -> bool:
+def _has_configuration(arrays: MachineArrays, situation: int, state: int) -> bool:
     """Whether a configuration of a situation is in a state of the network, with any stack."""
-    position, end = room.about[situation, FROM], room.about[situation, TO]
-    while position < end and room.configurations[position] >> 32 != state:
+    position, end = arrays.about[situation, FROM], arrays.about[situation, TO]
+    while position < end and arrays.configurations[position] >> 32 != state:
         position += 1
     return bool(position < end)
 
 
 @inlined
 def _walk_to_exits(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, node: int, state: int,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, node: int, state: int,
     exits: Ints, index: int, bits: Words,
 ) -> int:  # fmt: skip
     """Walk from a node whose byte leads to ``state`` to ``exits[index:]``, and below them.
@@ -335,7 +351,7 @@ def _walk_to_exits(
     All tokens above the exits have their bits. Returns the index of the next exit after the
     subtree of the node, or a status below ``DEAD``.
     """
-    width, cursor = room.groups.shape[1], scratch.cursor
+    width, cursor = arrays.groups.shape[1], scratch.cursor
     record = nodes.records[node]
     scratch.path[int64((record >> DEPTH_SHIFT) & DEPTH_MASK) + 1] = state * width
     current, stop = node + 1, node + int64(record >> SIZE_SHIFT)
@@ -346,28 +362,35 @@ def _walk_to_exits(
             current = past
             continue
         level = int64((record >> DEPTH_SHIFT) & DEPTH_MASK)
-        there = int64(room.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
+        there = int64(arrays.table[scratch.path[level] + nodes.classes[record & BYTE_MASK]])
         if there == UNKNOWN:
-            there = compute_missing_step(growth, room, nodes, scratch, current)
+            there = compute_missing_step(growth, arrays, nodes, scratch, current)
             if there < DEAD:
                 return there
         if exits[index] == current:
             if there != DEAD:
-                status = walk_below(growth, room, nodes, scratch, current, there, current + 1, bits)
+                status = walk_below(
+                    growth, arrays, nodes, scratch, current, there, current + 1, bits
+                )
                 if status < 0:
                     return status
             index += 1
             current = past
         else:  # the loop can read the byte
             scratch.path[level + 1] = there * width
-            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[there])
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[there])
             current += 1
     return index
 
 
 @inlined
 def cover_part(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, exits: Ints, bits: Words
+    growth: Growth,
+    arrays: MachineArrays,
+    nodes: TrieView,
+    scratch: Scratch,
+    exits: Ints,
+    bits: Words,
 ) -> int:
     """Correct the bits of a loop of configurations for a state that some bytes lead into it.
 
@@ -379,7 +402,7 @@ def cover_part(
         node = int64(nodes.children[cursor[Walk.PART], byte])
         if node < 0:
             continue
-        target = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
+        target = step_by(growth, arrays, nodes, scratch, cursor[Walk.STATE], byte)
         if target < DEAD:
             return target
         while index < len(exits) and exits[index] < node:
@@ -388,10 +411,10 @@ def cover_part(
         if (
             target != DEAD
             and member >= 0
-            and _has_configuration(room, target, int64(scratch.members[member]))
+            and _has_configuration(arrays, target, int64(scratch.members[member]))
         ):
-            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[target])
-            index = _walk_to_exits(growth, room, nodes, scratch, node, target, exits, index, bits)
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[target])
+            index = _walk_to_exits(growth, arrays, nodes, scratch, node, target, exits, index, bits)
             if index < 0:
                 return index
             continue
@@ -399,7 +422,7 @@ def cover_part(
             end = node + int64(nodes.records[node] >> SIZE_SHIFT)
             clear_token_bits(nodes, np.uint64(node), np.uint64(end), bits)
         if target != DEAD:
-            status = walk_below(growth, room, nodes, scratch, node, target, node + 1, bits)
+            status = walk_below(growth, arrays, nodes, scratch, node, target, node + 1, bits)
             if status < 0:
                 return status
     return 0
@@ -414,10 +437,10 @@ def clear_token_bits(nodes: TrieView, begin: np.uint64, end: np.uint64, bits: Wo
 
 
 @inlined
-def has_steps(room: Room, state: int) -> bool:
+def has_steps(arrays: MachineArrays, state: int) -> bool:
     """Whether a state has any step that is not ``DEAD`` (it may be ``UNKNOWN``)."""
-    width, column = room.groups.shape[1], 0
-    while column < width and room.table[state * width + column] == DEAD:
+    width, column = arrays.groups.shape[1], 0
+    while column < width and arrays.table[state * width + column] == DEAD:
         column += 1
     return bool(column < width)
 

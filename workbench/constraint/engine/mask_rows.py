@@ -87,14 +87,16 @@ from workbench.constraint.engine.trie_walk import (
     mark_tokens,
     set_token_bits,
 )
-from workbench.pushdown.machine_arrays import FROM, LOWEST, TO, Growth, Room
+from workbench.pushdown.machine_arrays import FROM, LOWEST, TO, Growth, MachineArrays
 from workbench.pushdown.network import Longs, Network
 from workbench.vocabulary.trie import Trie
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
 @inlined
-def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bits: Words) -> int:
+def _enter_loop(
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, bits: Words
+) -> int:
     """Correct the bits of a loop for a state whose paths enter the loop, within one part.
 
     Returns the number of node ranges in ``scratch.agreed``, on which the state and the loop agree,
@@ -107,14 +109,14 @@ def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, b
         node = int64(nodes.children[part, byte])
         if node < 0:
             continue
-        state = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
+        state = step_by(growth, arrays, nodes, scratch, cursor[Walk.STATE], byte)
         if state < DEAD:
             return state
         if state != DEAD or scratch.local[0, byte] >= 0:
-            scratch.path[level] = cursor[Walk.STATE] * room.groups.shape[1]
+            scratch.path[level] = cursor[Walk.STATE] * arrays.groups.shape[1]
             scratch.loop_path[level] = 0
             end = node + int64(nodes.records[node] >> SIZE_SHIFT)
-            agreed = _walk_with_loop(growth, room, nodes, scratch, node, end, agreed, bits)
+            agreed = _walk_with_loop(growth, arrays, nodes, scratch, node, end, agreed, bits)
             if agreed < 0:
                 return agreed
     return agreed
@@ -122,7 +124,7 @@ def _enter_loop(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, b
 
 @inlined
 def _walk_with_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, begin: int, end: int,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, begin: int, end: int,
     agreed: int, bits: Words,
 ) -> int:  # fmt: skip
     """The same for ``range(begin, end)``: walks the state and the loop together.
@@ -130,16 +132,16 @@ def _walk_with_loop(
     Invariant: ``path[d]`` is the state after d bytes, ``loop_path[d]`` the member of the loop
     after the same bytes, or −1 if the loop cannot read them.
     """
-    width, cursor = room.groups.shape[1], scratch.cursor
+    width, cursor = arrays.groups.shape[1], scratch.cursor
     current, stop = np.uint64(begin), np.uint64(end)
     path, loop_path = scratch.path, scratch.loop_path
     while current < stop:
         record = nodes.records[current]
         level, byte = (record >> DEPTH_SHIFT) & DEPTH_MASK, record & BYTE_MASK
         past = current + (record >> SIZE_SHIFT)
-        state = int64(room.table[path[level] + nodes.classes[byte]])
+        state = int64(arrays.table[path[level] + nodes.classes[byte]])
         if state == UNKNOWN:
-            state = compute_missing_step(growth, room, nodes, scratch, int64(current))
+            state = compute_missing_step(growth, arrays, nodes, scratch, int64(current))
             if state < DEAD:
                 return state
         loop_state = loop_path[level]
@@ -155,8 +157,8 @@ def _walk_with_loop(
             current = past
             continue
         path[level + ONE], loop_path[level + ONE] = state * width, there
-        if len(room.floors) > 0:
-            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[state])
+        if len(arrays.floors) > 0:
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[state])
         set_token_bits(record, current, nodes.first, nodes.token_ids, bits)
         current += ONE
     return agreed
@@ -164,8 +166,8 @@ def _walk_with_loop(
 
 @inlined
 def _exit_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, members: Ints,
-    characters: int, agreed: int, bits: Words,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, loop: SelfLoop,
+    members: Ints, characters: int, agreed: int, bits: Words,
 ) -> int:  # fmt: skip
     """Set the bits of the tokens whose path leaves the loop, within the ``agreed`` node ranges.
 
@@ -177,13 +179,13 @@ def _exit_loop(
         if read + int64(member != 0) > characters:
             continue
         loop_state = int64(members[read, member])
-        state = step_by(growth, room, nodes, scratch, loop_state, int64(loop.groups[group, 1]))
+        state = step_by(growth, arrays, nodes, scratch, loop_state, int64(loop.groups[group, 1]))
         if state < DEAD:
             return state
         if state != DEAD:
             begin, end = int64(loop.groups[group, 2]), int64(loop.groups[group, 3])
             status = _exit_group(
-                growth, room, nodes, scratch, loop, begin, end, agreed, state, bits
+                growth, arrays, nodes, scratch, loop, begin, end, agreed, state, bits
             )
             if status < 0:
                 return status
@@ -192,13 +194,13 @@ def _exit_loop(
 
 @inlined
 def _exit_group(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, begin: int,
-    end: int, agreed: int, state: int, bits: Words,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, loop: SelfLoop,
+    begin: int, end: int, agreed: int, state: int, bits: Words,
 ) -> int:  # fmt: skip
     """The same for the exit nodes ``range(begin, end)``, which all lead to ``state``."""
-    if len(room.floors) > 0:
-        scratch.cursor[Walk.FLOOR] = min(scratch.cursor[Walk.FLOOR], room.floors[state])
-    goes_on, index, width = has_steps(room, state), 0, room.groups.shape[1]
+    if len(arrays.floors) > 0:
+        scratch.cursor[Walk.FLOOR] = min(scratch.cursor[Walk.FLOOR], arrays.floors[state])
+    goes_on, index, width = has_steps(arrays, state), 0, arrays.groups.shape[1]
     for k in range(begin, end):
         node = int64(loop.nodes[k])
         index = range_after(scratch.agreed, index, agreed, node)
@@ -218,11 +220,11 @@ def _exit_group(
         past = node + int64(loop.sizes[k])
         # a direct call passes fewer arrays; ``walk_nodes`` continues where a step is missing
         next_node, scratch.cursor[Walk.FLOOR] = mark_tokens(
-            room.table, width, nodes.classes, room.floors, nodes.records, nodes.first,
+            arrays.table, width, nodes.classes, arrays.floors, nodes.records, nodes.first,
             nodes.token_ids, scratch.path, node + 1, past, scratch.cursor[Walk.FLOOR], bits,
         )  # fmt: skip
         if next_node < past:
-            status = walk_nodes(growth, room, nodes, scratch, next_node, past, bits)
+            status = walk_nodes(growth, arrays, nodes, scratch, next_node, past, bits)
             if status < 0:
                 return status
     return 0
@@ -243,7 +245,7 @@ class _KernelArguments(NamedTuple):
     """Arguments of the types that the kernels have for every machine."""
 
     growth: Growth
-    room: Room
+    arrays: MachineArrays
     nodes: TrieView
     scratch: Scratch
     bits: Words
@@ -255,7 +257,7 @@ class _KernelArguments(NamedTuple):
         arrays = (trie.records.copy(), trie.first.copy(), trie.token_ids.copy())
         return _KernelArguments(
             Growth.of(),
-            Room.of_table(np.zeros((1, 1), np.int32)),
+            MachineArrays.of_table(np.zeros((1, 1), np.int32)),
             TrieView(*arrays, runs, children, classes, classes),
             Scratch.of(1, 1),
             np.zeros(1, np.uint32),
@@ -265,25 +267,25 @@ class _KernelArguments(NamedTuple):
 @cache
 def row_kernel() -> Any:  # noqa: ANN401  # numba's own type
     """The row kernel ``_row``, compiled for the types of all machines (``kernels.direct``)."""
-    growth, room, nodes, scratch, bits = _KernelArguments.make()
-    return direct(_row, growth, room, RowCache.of(1), nodes, scratch, 0, True, bits)
+    growth, arrays, nodes, scratch, bits = _KernelArguments.make()
+    return direct(_row, growth, arrays, RowCache.of(1), nodes, scratch, 0, True, bits)
 
 
 @cache
 def loop_kernel() -> Any:  # noqa: ANN401
     """The loop kernel ``_part_by_loop``, likewise; compiled for the first state that needs it."""
-    growth, room, nodes, scratch, bits = _KernelArguments.make()
+    growth, arrays, nodes, scratch, bits = _KernelArguments.make()
     numbers, groups = np.zeros(1, np.int32), np.zeros((1, 5), np.int32)
     loop = SelfLoop(bits, numbers, numbers, numbers, groups, numbers)
     members = np.zeros((1, 1), np.int32)
     kind = int(RowStatus.IN_LOOP)
-    return direct(_part_by_loop, growth, room, nodes, scratch, loop, members, 0, kind, bits)
+    return direct(_part_by_loop, growth, arrays, nodes, scratch, loop, members, 0, kind, bits)
 
 
 @njit(_nrt=False)
 def _row(
-    growth: Growth, room: Room, row_cache: RowCache, nodes: TrieView, scratch: Scratch, state: int,
-    is_new: bool, bits: Words,
+    growth: Growth, arrays: MachineArrays, row_cache: RowCache, nodes: TrieView, scratch: Scratch,
+    state: int, is_new: bool, bits: Words,
 ) -> tuple[int, int]:  # fmt: skip
     """Compute the row of a state, or continue from ``scratch.cursor`` unless ``is_new``.
 
@@ -301,25 +303,25 @@ def _row(
         cursor[Walk.MUST_WALK] = 0
         scratch.path[:] = _UNTOUCHED
         scratch.path[0] = 0
-        row = _cached_row(room, row_cache, scratch, state, has_stack)
+        row = _cached_row(arrays, row_cache, scratch, state, has_stack)
         if row >= 0:
             return RowStatus.CACHED, row
         if has_stack:
-            cursor[Walk.FLOOR] = room.about[state, LOWEST]
+            cursor[Walk.FLOOR] = arrays.about[state, LOWEST]
     if has_stack and row_cache.used[0] == len(row_cache.rows):
         return RowStatus.FULL_ROW_CACHE, 0
     while cursor[Walk.PART] < len(nodes.runs):
-        status = _begin_part(growth, room, nodes, scratch, state, bits)
+        status = _begin_part(growth, arrays, nodes, scratch, state, bits)
         if status != RowStatus.COMPUTED:
             return status, 0
         if cursor[Walk.STATE] >= 0:
-            status = _walk_part(growth, room, nodes, scratch, bits)
+            status = _walk_part(growth, arrays, nodes, scratch, bits)
             if status != RowStatus.COMPUTED:
                 return status, 0
         cursor[Walk.PART] += 1
         cursor[Walk.NODE] = cursor[Walk.MUST_WALK] = 0
     if has_stack:
-        return RowStatus.COMPUTED, store_row(room, row_cache, state, cursor[Walk.FLOOR])
+        return RowStatus.COMPUTED, store_row(arrays, row_cache, state, cursor[Walk.FLOOR])
     cursor[Walk.ROWS_COMPUTED] += 1
     if not cursor[Walk.USED_LOOP]:
         cursor[Walk.LAST_ROW], cursor[Walk.LAST_STATE] = (
@@ -334,15 +336,15 @@ def _row(
 
 @inlined
 def _cached_row(
-    room: Room, row_cache: RowCache, scratch: Scratch, state: int, has_stack: bool
+    arrays: MachineArrays, row_cache: RowCache, scratch: Scratch, state: int, has_stack: bool
 ) -> int:
     """The number of a computed row that equals the row of a state, or −1."""
     if has_stack:
-        return find_row(room, row_cache, state)
+        return find_row(arrays, row_cache, state)
     cursor = scratch.cursor
     if cursor[Walk.LAST_ROW] < 0 or len(scratch.partner) == 0 or not bisimilar(
-        room.table, room.groups.shape[1], cursor[Walk.LAST_STATE], state, cursor[Walk.LAST_DEPTH],
-        scratch.partner, scratch.pairs,
+        arrays.table, arrays.groups.shape[1], cursor[Walk.LAST_STATE], state,
+        cursor[Walk.LAST_DEPTH], scratch.partner, scratch.pairs,
     ):  # fmt: skip
         return -1
     return int64(cursor[Walk.LAST_ROW])
@@ -350,7 +352,12 @@ def _cached_row(
 
 @inlined
 def _begin_part(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int, bits: Words
+    growth: Growth,
+    arrays: MachineArrays,
+    nodes: TrieView,
+    scratch: Scratch,
+    state: int,
+    bits: Words,
 ) -> int:
     """Find the state at the beginning of the current part, and whether a loop covers the part.
 
@@ -363,16 +370,16 @@ def _begin_part(
     if nodes.runs[cursor[Walk.PART], LEVEL] == 1:
         node = nodes.runs[cursor[Walk.PART], BEGIN] - 1
         record = nodes.records[node]
-        target = step_by(growth, room, nodes, scratch, state, int64(record & BYTE_MASK))
+        target = step_by(growth, arrays, nodes, scratch, state, int64(record & BYTE_MASK))
         if target < DEAD:
             return target
         cursor[Walk.STATE] = target
         if target == DEAD:
             return RowStatus.COMPUTED
-        if len(room.floors) > 0:
-            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[target])
+        if len(arrays.floors) > 0:
+            cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[target])
         set_token_bits(record, np.uint64(node), nodes.first, nodes.token_ids, bits)
-        scratch.path[1] = target * room.groups.shape[1]
+        scratch.path[1] = target * arrays.groups.shape[1]
         state = target
     cursor[Walk.STATE] = state
     # the first member of the loop that the previous part used
@@ -381,13 +388,13 @@ def _begin_part(
     for _ in range(3):  # the loop's own state, and two that lead to it
         if there == previous:
             return status
-        count, following = find_loop(growth, room, nodes, scratch, there, there)
+        count, following = find_loop(growth, arrays, nodes, scratch, there, there)
         if count < 0:
             return count
-        if len(room.floors) > 0:
+        if len(arrays.floors) > 0:
             reads = ascii_bytes(scratch, count)
             least = max(reads + MORE_BYTES, MIN_COVERING_BYTES)
-            covering = covering_loop(growth, room, nodes, scratch, there, least - 1)
+            covering = covering_loop(growth, arrays, nodes, scratch, there, least - 1)
             if covering > 0:
                 cursor[Walk.LOOP_SIZE] = covering
                 return RowStatus.COVERED
@@ -401,7 +408,9 @@ def _begin_part(
 
 
 @inlined
-def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bits: Words) -> int:
+def _walk_part(
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, bits: Words
+) -> int:
     """Walk the current part, below each first byte that the state can read.
 
     Walking the nodes of the first bytes like all others took twice as long: they are far apart.
@@ -412,12 +421,12 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
         node = int64(children[byte])
         if node < 0 or node < cursor[Walk.NODE] >= node + int64(nodes.records[node] >> SIZE_SHIFT):
             continue  # walked before the interruption
-        target = step_by(growth, room, nodes, scratch, cursor[Walk.STATE], byte)
+        target = step_by(growth, arrays, nodes, scratch, cursor[Walk.STATE], byte)
         if target < DEAD:
             return target
         if target != DEAD:
             begin = max(node + 1, cursor[Walk.NODE])
-            status = walk_below(growth, room, nodes, scratch, node, target, begin, bits)
+            status = walk_below(growth, arrays, nodes, scratch, node, target, begin, bits)
             if status < 0:
                 return status
     return RowStatus.COMPUTED
@@ -425,8 +434,8 @@ def _walk_part(growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, bi
 
 @njit(_nrt=False)
 def _part_by_loop(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, loop: SelfLoop, members: Ints,
-    characters: int, kind: int, bits: Words,
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, loop: SelfLoop,
+    members: Ints, characters: int, kind: int, bits: Words,
 ) -> int:  # fmt: skip
     """Correct the bits of a part, which are those of ``loop``, for the current state.
 
@@ -435,24 +444,24 @@ def _part_by_loop(
     a status below ``DEAD``.
     """
     cursor = scratch.cursor
-    if len(room.floors) > 0 and kind != RowStatus.COVERED:
+    if len(arrays.floors) > 0 and kind != RowStatus.COVERED:
         for read in range(len(members)):
             for k in range(cursor[Walk.LOOP_SIZE]):
                 if members[read, k] >= 0:
-                    cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], room.floors[members[read, k]])
+                    cursor[Walk.FLOOR] = min(cursor[Walk.FLOOR], arrays.floors[members[read, k]])
     status = int64(0)
     if kind == RowStatus.COVERED:
-        status = cover_part(growth, room, nodes, scratch, loop.exits, bits)
+        status = cover_part(growth, arrays, nodes, scratch, loop.exits, bits)
     elif kind == RowStatus.IN_LOOP:
         run = nodes.runs[cursor[Walk.PART]]
         for k in range(2):
             scratch.agreed[k, 0], scratch.agreed[k, 1] = run[1 + 2 * k], run[2 + 2 * k]
         status = int64(2)
     else:
-        status = _enter_loop(growth, room, nodes, scratch, bits)
+        status = _enter_loop(growth, arrays, nodes, scratch, bits)
     cursor[Walk.USED_LOOP] = 1 if characters == _UNBOUNDED and kind != RowStatus.COVERED else 2
     if status >= 0 and kind != RowStatus.COVERED:
-        status = _exit_loop(growth, room, nodes, scratch, loop, members, characters, status, bits)
+        status = _exit_loop(growth, arrays, nodes, scratch, loop, members, characters, status, bits)
     cursor[Walk.NODE] = 0
     if status < 0:
         return status
@@ -463,25 +472,25 @@ def _part_by_loop(
 @cache
 def link_kernel() -> Any:  # noqa: ANN401
     """The kernel ``_find_link``, likewise."""
-    growth, room, nodes, scratch, _ = _KernelArguments.make()
-    return direct(_find_link, growth, room, nodes, scratch, 0)
+    growth, arrays, nodes, scratch, _ = _KernelArguments.make()
+    return direct(_find_link, growth, arrays, nodes, scratch, 0)
 
 
 @njit(_nrt=False)
 def _find_link(
-    growth: Growth, room: Room, nodes: TrieView, scratch: Scratch, state: int
+    growth: Growth, arrays: MachineArrays, nodes: TrieView, scratch: Scratch, state: int
 ) -> tuple[int, int]:
     """Find a link of a chain: the members of its loop, as ``find_loop`` does, and the next state.
 
     Returns the number of members and the next state; 0, −1 if there is no link; or a status below
     ``DEAD`` and 0.
     """
-    count, following = find_loop(growth, room, nodes, scratch, state, state)
+    count, following = find_loop(growth, arrays, nodes, scratch, state, state)
     if count < 0:
         return count, int64(0)
     if count > 0 or following < 0:
         return int64(0), int64(-1)
-    count, _ = find_loop(growth, room, nodes, scratch, state, following)
+    count, _ = find_loop(growth, arrays, nodes, scratch, state, following)
     return count, following
 
 
@@ -494,7 +503,7 @@ class Machine(Protocol):
         ...
 
     @property
-    def room(self) -> Room: ...
+    def arrays(self) -> MachineArrays: ...
 
     @property
     def classes(self) -> Classes: ...
@@ -559,7 +568,7 @@ class MaskRows:
         clock: Clock | None = None
         while True:
             status, number = self._row(
-                machine.growth, machine.room, self._row_cache, self._nodes, self._scratch, state,
+                machine.growth, machine.arrays, self._row_cache, self._nodes, self._scratch, state,
                 is_new, bits,
             )  # fmt: skip
             if status == RowStatus.COMPUTED:
@@ -603,8 +612,8 @@ class MaskRows:
         if key not in self._leading:
             self._leading[key] = network.bytes_after(local[0] >= 0, _BEYOND_ASCII)
         leading, bits_of = self._leading[key]
-        begin, end = machine.room.about[state, FROM], machine.room.about[state, TO]
-        readable = np.bitwise_or.reduce(leading[machine.room.configurations[begin:end] >> 32])
+        begin, end = machine.arrays.about[state, FROM], machine.arrays.about[state, TO]
+        readable = np.bitwise_or.reduce(leading[machine.arrays.configurations[begin:end] >> 32])
         kept = (bits_of & readable != 0) | ~_BEYOND_ASCII
         return loop._replace(exits=loop.exits[kept[self._trie.byte[loop.exits]]])
 
@@ -613,7 +622,7 @@ class MaskRows:
     ) -> int:
         machine = self._machine
         status: int = loop_kernel()(
-            machine.growth, machine.room, self._nodes, self._scratch, loop, members, characters,
+            machine.growth, machine.arrays, self._nodes, self._scratch, loop, members, characters,
             int(kind), bits,
         )  # fmt: skip
         return status
@@ -676,7 +685,7 @@ class MaskRows:
         """A status; the members of a state's loop, its local table, and the next state."""
         machine, scratch = self._machine, self._scratch
         find = link_kernel()
-        count, following = find(machine.growth, machine.room, self._nodes, scratch, state)
+        count, following = find(machine.growth, machine.arrays, self._nodes, scratch, state)
         if count <= 0:
             return count, None
         return count, (scratch.members[:count].copy(), scratch.local[:count].copy(), following)

@@ -24,7 +24,7 @@ from workbench.base.kernels import inner, int64
 from workbench.constraint.engine.trie_walk import (
     Ints,
 )
-from workbench.pushdown.machine_arrays import DEPTH, FROM, PARENT, SYMBOL, TO, Longs, Room
+from workbench.pushdown.machine_arrays import DEPTH, FROM, PARENT, SYMBOL, TO, Longs, MachineArrays
 from workbench.pushdown.stepping import mixed
 
 
@@ -101,10 +101,10 @@ def doubled(cache: RowCache) -> RowCache:
 
 
 @inner
-def find_row(room: Room, cache: RowCache, situation: int) -> int:
+def find_row(arrays: MachineArrays, cache: RowCache, situation: int) -> int:
     """The number of the row with the same stack context as a situation, or −1."""
-    base = _base(room, situation)
-    key, node = _hash_above(room, situation, base), base
+    base = _base(arrays, situation)
+    key, node = _hash_above(arrays, situation, base), base
     max_depth = int(cache.used[1])
     for depth in range(max_depth + 1):
         slot = key & (len(cache.slots) - 1)
@@ -113,24 +113,24 @@ def find_row(room: Room, cache: RowCache, situation: int) -> int:
             if (
                 cache.hashes[row] == key
                 and cache.rows[row, 1] == depth
-                and _same_context(room, situation, base, int64(cache.rows[row, 0]), depth)
+                and _same_context(arrays, situation, base, int64(cache.rows[row, 0]), depth)
             ):
                 return int(row)
             slot = (slot + 1) & (len(cache.slots) - 1)
         if node < 0:
             return -1
-        key, node = _below(room, key, node)
+        key, node = _below(arrays, key, node)
     return -1
 
 
 @inner
-def store_row(room: Room, cache: RowCache, situation: int, floor: int) -> int:
+def store_row(arrays: MachineArrays, cache: RowCache, situation: int, floor: int) -> int:
     """Add a row computed for a situation, whose walk read the stack down to depth ``floor``."""
-    base = _base(room, situation)
-    key, node = _hash_above(room, situation, base), base
-    depth = max(0, int(room.nodes[base, DEPTH]) - floor)
+    base = _base(arrays, situation)
+    key, node = _hash_above(arrays, situation, base), base
+    depth = max(0, int(arrays.nodes[base, DEPTH]) - floor)
     for _ in range(depth):
-        key, node = _below(room, key, node)
+        key, node = _below(arrays, key, node)
     row = int(cache.used[0])
     slot = key & (len(cache.slots) - 1)
     while cache.slots[slot] >= 0:
@@ -143,20 +143,20 @@ def store_row(room: Room, cache: RowCache, situation: int, floor: int) -> int:
 
 
 @inner
-def _below(room: Room, key: int, node: int) -> tuple[int, int]:
+def _below(arrays: MachineArrays, key: int, node: int) -> tuple[int, int]:
     """The hash extended by the top symbol of a stack, and the stack below; −1 below the bottom."""
     if node == 0:
         return mixed(key, int64(_BOTTOM)), -1
-    return mixed(key, int64(room.nodes[node, SYMBOL])), int64(room.nodes[node, PARENT])
+    return mixed(key, int64(arrays.nodes[node, SYMBOL])), int64(arrays.nodes[node, PARENT])
 
 
 @inner
-def _base(room: Room, situation: int) -> int:
+def _base(arrays: MachineArrays, situation: int) -> int:
     """The largest common lower part of the stacks of all configurations of a situation."""
-    nodes, begin = room.nodes, room.about[situation, FROM]
-    base = room.configurations[begin] & _LOW
-    for k in range(begin + 1, room.about[situation, TO]):
-        other = room.configurations[k] & _LOW
+    nodes, begin = arrays.nodes, arrays.about[situation, FROM]
+    base = arrays.configurations[begin] & _LOW
+    for k in range(begin + 1, arrays.about[situation, TO]):
+        other = arrays.configurations[k] & _LOW
         while base != other:
             if nodes[base, DEPTH] >= nodes[other, DEPTH]:
                 base = int64(nodes[base, PARENT])
@@ -166,40 +166,42 @@ def _base(room: Room, situation: int) -> int:
 
 
 @inner
-def _hash_above(room: Room, situation: int, base: int) -> int:
+def _hash_above(arrays: MachineArrays, situation: int, base: int) -> int:
     """A hash of the states, and of the stack symbols above the shared stack ``base``."""
     key = int64(1)
-    for k in range(room.about[situation, FROM], room.about[situation, TO]):
-        key = mixed(key, room.configurations[k] >> 32)
-        node = room.configurations[k] & _LOW
+    for k in range(arrays.about[situation, FROM], arrays.about[situation, TO]):
+        key = mixed(key, arrays.configurations[k] >> 32)
+        node = arrays.configurations[k] & _LOW
         while node != base:
-            key = mixed(key, int64(room.nodes[node, SYMBOL]))
-            node = int64(room.nodes[node, PARENT])
+            key = mixed(key, int64(arrays.nodes[node, SYMBOL]))
+            node = int64(arrays.nodes[node, PARENT])
         key = mixed(key, int64(_NEXT))
     return key
 
 
 @inner
-def _same_context(room: Room, left: int, left_base: int, right: int, depth: int) -> bool:
+def _same_context(arrays: MachineArrays, left: int, left_base: int, right: int, depth: int) -> bool:
     """Whether two situations have the same stack context, with ``depth`` symbols of the base."""
-    right_base = _base(room, right)
-    begin, other = room.about[left, FROM], room.about[right, FROM]
-    count = room.about[left, TO] - begin
-    if room.about[right, TO] - other != count:
+    right_base = _base(arrays, right)
+    begin, other = arrays.about[left, FROM], arrays.about[right, FROM]
+    count = arrays.about[left, TO] - begin
+    if arrays.about[right, TO] - other != count:
         return False
     for k in range(count):
-        first, second = room.configurations[begin + k], room.configurations[other + k]
+        first, second = arrays.configurations[begin + k], arrays.configurations[other + k]
         if first >> 32 != second >> 32:
             return False
-        if not _same_above(room, int(first & _LOW), left_base, int(second & _LOW), right_base):
+        if not _same_above(arrays, int(first & _LOW), left_base, int(second & _LOW), right_base):
             return False
-    return _same_below(room, left_base, right_base, depth)
+    return _same_below(arrays, left_base, right_base, depth)
 
 
 @inner
-def _same_above(room: Room, left: int, left_base: int, right: int, right_base: int) -> bool:
+def _same_above(
+    arrays: MachineArrays, left: int, left_base: int, right: int, right_base: int
+) -> bool:
     """Whether two stacks are equal above the given nodes."""
-    nodes = room.nodes
+    nodes = arrays.nodes
     while left != left_base and right != right_base:
         if nodes[left, SYMBOL] != nodes[right, SYMBOL]:
             return False
@@ -208,9 +210,9 @@ def _same_above(room: Room, left: int, left_base: int, right: int, right_base: i
 
 
 @inner
-def _same_below(room: Room, left: int, right: int, depth: int) -> bool:
+def _same_below(arrays: MachineArrays, left: int, right: int, depth: int) -> bool:
     """Whether the ``depth`` topmost symbols of two stacks are equal; the bottom counts as one."""
-    nodes = room.nodes
+    nodes = arrays.nodes
     for _ in range(depth):
         if left == right:
             return True

@@ -295,7 +295,7 @@ class StackDistances:
         if len(self._vectors) > self._limits.rows:
             self._vectors.clear()
         assert self._runner is not None, "the stacks are those of a runner"
-        nodes, path = self._runner.room.nodes, []
+        nodes, path = self._runner.arrays.nodes, []
         while node not in self._vectors and node != EMPTY:
             path.append(node)
             node = int(nodes[node, PARENT])

@@ -152,7 +152,7 @@ class RunnerMachine:
     @property
     def machine(self) -> Machine:
         """The current tables."""
-        table = self._runner.room.table.view()
+        table = self._runner.arrays.table.view()
         table.setflags(write=False)
         return Machine(table, len(self._runner.growth.rules.columns), self._classes)
 
