@@ -31,8 +31,10 @@ from types import FrameType
 from typing import Any
 
 from workbench.app.ui.explain_view import why
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
+from workbench.app.ui.picture_view import draw_machine
 from workbench.app.ui.runs import run_batches
 from workbench.automata.graphs import cyclic_components
 from workbench.base import cached_property
@@ -325,9 +327,9 @@ def _trace(name: str, handler: _Handler, given: dict[str, str]) -> RequestTrace:
     page = Handlers(ModelRoom(TOY))
     example = page.gallery[name]
     request = {"text": example.text, "notation": str(example.notation), "prompt": example.prompt}
-    page.compile(request)
+    compile_grammar(page, request)
     for tab in ("characters", "rules"):
-        page.draw({**request, "tab": tab})
+        draw_machine(page, {**request, "tab": tab})
     page.room.model()
     settings = {"max_tokens": 12, "temperature": 1, "seed": 1}
     return RequestTrace.of(partial(handler, page), {**request, **settings, **given})

@@ -52,7 +52,7 @@ export interface Span {
 /** A test of an example. */
 export interface ExpectedText {
   text: string;
-  expect: string;
+  expect: string | null;
 }
 
 /** A token: as text, as hexadecimal digits where it is no text by itself, or the end. */
@@ -512,12 +512,18 @@ export interface Phase {
   ms: number;
 }
 
+/** The schema in the description of a tool, with its JSON pointer. */
+export interface SchemaInside {
+  pointer: string;
+  text: string;
+}
+
 /** What is known of a text, whether or not it can be read.
 
     ``looks`` names a notation the text rather has; ``inside`` is a schema found in it. */
 export interface Empty {
   looks: string;
-  inside: string | null;
+  inside: SchemaInside | null;
   facts: string[];
   ms: number;
   phases: Phase[];
@@ -538,7 +544,7 @@ export interface Monitor {
     where some rules of a text that is no grammar can be drawn. */
 export interface Compiled {
   looks: string;
-  inside: string | null;
+  inside: SchemaInside | null;
   facts: string[];
   ms: number;
   phases: Phase[];
@@ -1678,31 +1684,35 @@ export interface SyntaxCard {
 
 /** The questions of the page. */
 export interface Server {
+  open_example(sent: object, signal?: AbortSignal | null): Promise<Example>;
+  open_model(sent: object, signal?: AbortSignal | null): Promise<OpenedModel>;
+  model_state(sent: object, signal?: AbortSignal | null): Promise<Models>;
+  recorded_run(sent: object, signal?: AbortSignal | null): Promise<string>;
   compile_grammar(sent: object, signal?: AbortSignal | null): Promise<Compiled>;
   check_texts(sent: object, signal?: AbortSignal | null): Promise<TestResults>;
-  lint_grammar(sent: object, signal?: AbortSignal | null): Promise<LintAnswer | Refusal>;
-  time_mask(sent: object, signal?: AbortSignal | null): Promise<MaskTimes>;
-  outline_rules(sent: object, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
-  tell_in_words(sent: object, signal?: AbortSignal | null): Promise<WordsAnswer | Refusal>;
-  sample_texts(sent: object, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
   what_changed(sent: object, signal?: AbortSignal | null): Promise<ChangeAnswer | Refusal>;
   convert_grammar(sent: object, signal?: AbortSignal | null): Promise<Converted | Refusal>;
+  lint_grammar(sent: object, signal?: AbortSignal | null): Promise<LintAnswer | Refusal>;
+  time_mask(sent: object, signal?: AbortSignal | null): Promise<MaskTimes>;
+  tell_in_words(sent: object, signal?: AbortSignal | null): Promise<WordsAnswer | Refusal>;
+  outline_rules(sent: object, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
+  sample_texts(sent: object, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
+  find_matches(sent: object, signal?: AbortSignal | null): Promise<Matches | Refusal>;
+  draw_railroad(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
   arrange_machine(sent: object, signal?: AbortSignal | null): Promise<Arranged | Refusal>;
   machine_from_file(sent: object, signal?: AbortSignal | null): Promise<MachineText | Refusal>;
   machine_path(sent: object, signal?: AbortSignal | null): Promise<MachinePath | Refusal>;
-  read_prompt(sent: object, signal?: AbortSignal | null): Promise<ReadPrompt | Refusal>;
+  explain_tokens(sent: object, signal?: AbortSignal | null): Promise<Reasons>;
   why(sent: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
   completions(sent: object, signal?: AbortSignal | null): Promise<Completions>;
   syntax_card(sent: object, signal?: AbortSignal | null): Promise<SyntaxCard>;
-  find_matches(sent: object, signal?: AbortSignal | null): Promise<Matches | Refusal>;
   draw_machine(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  draw_flags(sent: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
-  draw_railroad(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  draw_parse_tree(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  find_states(sent: object, signal?: AbortSignal | null): Promise<FoundStates>;
-  about_state(sent: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
-  about_edge(sent: object, signal?: AbortSignal | null): Promise<AboutEdge>;
   draw_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  draw_flags(sent: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
+  find_states(sent: object, signal?: AbortSignal | null): Promise<FoundStates>;
+  about_edge(sent: object, signal?: AbortSignal | null): Promise<AboutEdge>;
+  about_state(sent: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
+  draw_parse_tree(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
   construction_list(sent: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
   construction_film(sent: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
   frame_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
@@ -1721,9 +1731,9 @@ export interface Server {
   course(sent: object, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
   solution_sheet(sent: object, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
   contender_list(sent: object, signal?: AbortSignal | null): Promise<Contenders>;
-  compare_opening(sent: object, signal?: AbortSignal | null): Promise<CompareOpening>;
-  compared_run(sent: object, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
   distribution(sent: object, signal?: AbortSignal | null): Promise<Distribution | Refusal>;
+  compared_run(sent: object, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
+  compare_opening(sent: object, signal?: AbortSignal | null): Promise<CompareOpening>;
   audit_engines(sent: object, signal?: AbortSignal | null): Promise<Audits | Refusal>;
   send_results(sent: object, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
   open_results(sent: object, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
@@ -1731,16 +1741,12 @@ export interface Server {
   results_row(sent: object, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
   results_plot(sent: object, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
   results_csv(sent: object, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
-  recorded_run(sent: object, signal?: AbortSignal | null): Promise<string>;
-  draft_models(sent: object, signal?: AbortSignal | null): Promise<DraftModels | Refusal>;
-  explain_tokens(sent: object, signal?: AbortSignal | null): Promise<Reasons>;
   turn(sent: object, signal?: AbortSignal | null): Promise<NextAnswer | Refusal>;
   take_token(sent: object, signal?: AbortSignal | null): Promise<TakeAnswer | Refusal>;
-  find_tokens(sent: object, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
   read_text(sent: object, signal?: AbortSignal | null): Promise<ReadText | Refusal>;
-  model_state(sent: object, signal?: AbortSignal | null): Promise<Models>;
-  open_model(sent: object, signal?: AbortSignal | null): Promise<OpenedModel>;
-  open_example(sent: object, signal?: AbortSignal | null): Promise<Example>;
+  read_prompt(sent: object, signal?: AbortSignal | null): Promise<ReadPrompt | Refusal>;
+  draft_models(sent: object, signal?: AbortSignal | null): Promise<DraftModels | Refusal>;
+  find_tokens(sent: object, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
   take_machine(sent: object, signal?: AbortSignal | null): Promise<File>;
   take_code(sent: object, signal?: AbortSignal | null): Promise<Record<string, string>>;
   take_replay(sent: object, signal?: AbortSignal | null): Promise<Replay>;

@@ -18,8 +18,10 @@ from workbench.app.cli.main import app
 from workbench.app.lessons import lesson_reader
 from workbench.app.lessons.films import film
 from workbench.app.ui.compare_view import contender_list
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import lesson_list
+from workbench.app.ui.opening_view import page_record
 from workbench.app.ui.page_files import script
 from workbench.app.ui.takeaway import take_code
 from workbench.base.limits import Limits
@@ -80,7 +82,7 @@ def test_a_notation(lines: Notation, handlers: Handlers, tmp_path: Path) -> None
     assert ".lines" in unknown.stderr
 
     sent = {"text": "yes\nno", "notation": "lines"}
-    assert handlers.compile(sent)["ok"]
+    assert compile_grammar(handlers, sent)["ok"]
     listed = re.search(r"^const NOTATIONS = (.*);$", script(), re.MULTILINE)
     assert listed is not None
     assert json.loads(listed[1])[-1] == {
@@ -139,7 +141,7 @@ def test_a_method(monkeypatch: pytest.MonkeyPatch, handlers: Handlers) -> None:
         state, same = constraint.advance(state, token), exact.advance(same, token)
     assert constraint.is_final(state)
 
-    assert "trying" in [one["name"] for one in handlers.page()["methods"]]
+    assert "trying" in [one["name"] for one in page_record(handlers)["methods"]]
     assert "trying" in [one["name"] for one in contender_list(handlers, {})["methods"]]
     (contender,) = contenders_named("trying")
     run = contender.prepare(ToyModel(vocabulary), grammar).start(

@@ -24,8 +24,11 @@ from workbench.analysis.random_texts import samples
 from workbench.app.cli.main import app
 from workbench.app.ui import author, explain_view, picture_view, runs, state_view
 from workbench.app.ui import author as changes
+from workbench.app.ui.grammar_view import allowed_tokens, check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
+from workbench.app.ui.opening_view import open_example, page_record
+from workbench.app.ui.picture_view import draw_flags, draw_machine
 from workbench.app.ui.runs import run_records
 from workbench.base import cpu_time, limits
 from workbench.base.dfa import Dfa
@@ -211,18 +214,18 @@ def sent_for(example: Example) -> Record:
 
 #: What the page asks, by the name of the question.
 QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
-    "compile": Handlers.compile,
-    "check": Handlers.check,
-    "draw": Handlers.draw,
-    "flags": Handlers.flags,
+    "compile": compile_grammar,
+    "check": check_texts,
+    "draw": draw_machine,
+    "flags": draw_flags,
     "railroad": author.draw_railroad,
     "outline": author.outline_rules,
     "lint": author.lint_grammar,
     "samples": author.sample_texts,
     "changes": changes.what_changed,
-    "mask": Handlers.mask,
-    "example": Handlers.example,
-    "page": lambda page, _: page.page(),
+    "mask": allowed_tokens,
+    "example": open_example,
+    "page": lambda page, _: {**page_record(page)},
     "why": explain_view.why,
     "reasons": explain_view.explain_tokens,
     "about_state": state_view.about_state,

@@ -18,20 +18,15 @@ import pytest
 
 from workbench.app.ui import admission
 from workbench.app.ui.admission import (
-    AUDIT,
-    COMPARISON,
-    HEAVY,
-    LIGHT,
     MAX_EVENTS_EACH,
     MAX_UNREAD,
-    RUN,
     Admission,
     BusyError,
     Client,
     Events,
     FairQueue,
-    Share,
 )
+from workbench.app.ui.shares import AUDIT, COMPARISON, HEAVY, LIGHT, RUN, Share
 from workbench.app.ui.streams import in_thread
 from workbench.base.limits import check_time_budget
 from workbench.base.locks import WorkLock

@@ -12,11 +12,11 @@ import pytest
 
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
-from workbench.app.ui import audit_view, wire_cards, wire_compare
-from workbench.app.ui.admission import AUDIT
+from workbench.app.ui import audit_view, wire_compare
 from workbench.app.ui.audit_view import audit_engines, audited_engines
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.questions import SHARES
+from workbench.app.ui.questions import QUESTIONS
+from workbench.app.ui.shares import AUDIT
 from workbench.audits.engines import AuditedEngine
 from workbench.audits.findings import Audit, Finding, Kind, Level, Policy, Reproduction, Status
 from workbench.base.errors import EndedError
@@ -58,7 +58,7 @@ def of(lines: Sequence[object]) -> str:
 def test_the_audits_are_in_the_format(handlers: Handlers, monkeypatch: pytest.MonkeyPatch) -> None:
     prints(monkeypatch, of([{"command": "workbench audit"}, AUDIT_RECORD.as_record()]))
     answer = audit_engines(handlers, SENT)
-    check(json.loads(json.dumps(answer)), wire_cards.ANSWERS["audit_engines"])
+    check(json.loads(json.dumps(answer)), audit_engines.answer)
     assert answer["audits"][0]["findings"][0]["kind"] == "over-constraining"
 
 
@@ -118,5 +118,4 @@ def test_the_audit_of_a_client_that_left_ends(
 
 
 def test_audits_have_a_class_of_their_own() -> None:
-    assert SHARES["audit_engines"] is AUDIT
-    assert list(SHARES.values()).count(AUDIT) == 1
+    assert [each.name for each in QUESTIONS.values() if each.share is AUDIT] == ["audit_engines"]

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from workbench.app.ui import author
+from workbench.app.ui.grammar_view import check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import draw_machine
 
 JSON = {
     "text": "start ::= '[' (start (',' start)*)? ']' | digits;\ndigits ::= #'[0-9]+';\nold ::= 'x';",
@@ -56,7 +58,7 @@ def test_an_unfinished_grammar_is_drawn_as_far_as_it_can_be_read(handlers: Handl
         "text": "start ::= '{' pair rest '}';\nbroken ::= (;\nrest ::= broken;",
         "notation": "kbnf",
     }
-    compiled = handlers.compile(draft)
+    compiled = compile_grammar(handlers, draft)
     assert (compiled["ok"], compiled["drawable"]) == (False, True)
     assert [one.get("missing_rule") for one in compiled["problems"]] == ["pair ::= 'pair';", None]
     assert compiled["problems"][1]["rule"] == {"start": 29, "end": 42}
@@ -66,7 +68,7 @@ def test_an_unfinished_grammar_is_drawn_as_far_as_it_can_be_read(handlers: Handl
     dashed = {re.sub(r'.*data-rule="(\w+)".*', r"\1", one) for one in boxes if "absent" in one}
     assert dashed == {"pair", "broken"}
     assert len(boxes) == 3
-    assert "drawable" not in handlers.compile({"text": "start ::= (;", "notation": "kbnf"})
+    assert "drawable" not in compile_grammar(handlers, {"text": "start ::= (;", "notation": "kbnf"})
 
 
 def test_an_outline_has_places_of_the_text(handlers: Handlers) -> None:
@@ -91,7 +93,7 @@ def test_samples_are_tests_that_pass(handlers: Handlers, sent: dict[str, Any]) -
     answer = author.sample_texts(handlers, {**sent, "seed": 4})
     assert len(answer["texts"]) == author.SAMPLES
     texts = [*answer["texts"], *(miss["text"] for miss in answer["misses"])]
-    results = handlers.check({**sent, "texts": texts})["results"]
+    results = check_texts(handlers, {**sent, "texts": texts})["results"]
     accepted = [result["accepted"] for result in results]
     assert accepted == [True] * author.SAMPLES + [False] * len(answer["misses"])
     assert author.sample_texts(handlers, {**sent, "seed": 5})["texts"] != answer["texts"]
@@ -99,7 +101,7 @@ def test_samples_are_tests_that_pass(handlers: Handlers, sent: dict[str, Any]) -
 
 
 def test_a_railroad_has_the_shape_of_a_picture(handlers: Handlers) -> None:
-    drawn = handlers.draw({**REGEX, "tab": "characters"})
+    drawn = draw_machine(handlers, {**REGEX, "tab": "characters"})
     answer = author.draw_railroad(handlers, REGEX)
     missing = {"svg", "count", "note", "states", "edges", "follow", "partial"} - set(answer)
     assert answer["ok"]
@@ -108,7 +110,7 @@ def test_a_railroad_has_the_shape_of_a_picture(handlers: Handlers) -> None:
     assert author.draw_railroad(handlers, JSON)["count"] == "3 rules"
 
 
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.__name__)
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question.name)
 @pytest.mark.parametrize(
     ("sent", "why"),
     [

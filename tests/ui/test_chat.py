@@ -7,6 +7,7 @@ import pytest
 from tests.tiny_checkpoint import write_checkpoint
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.opening_view import model_state
 from workbench.app.ui.requests import RunRequest, chat_in
 from workbench.app.ui.runs import read_prompt, run_records
 from workbench.app.ui.takeaway import take_code
@@ -34,10 +35,10 @@ def model_of(handlers: Handlers) -> TransformersModel:
 
 def test_the_header_says_whether_a_model_chats(handlers: Handlers) -> None:
     model_of(handlers)
-    assert handlers.model_state()["chat"] is True
+    assert model_state(handlers, {})["chat"] is True
     toy = Handlers(ModelRoom("toy"))
     toy.room.model()
-    assert toy.model_state()["chat"] is False
+    assert model_state(toy, {})["chat"] is False
 
 
 @pytest.mark.parametrize("chat", [[], SYSTEM])

@@ -8,6 +8,7 @@ import pytest
 
 from workbench.app.ui.explain_view import explain_tokens, reasons, why
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import draw_flags, draw_machine
 from workbench.grammar.grammar import Grammar
 
 TIME = Grammar.from_regex("[0-8]{2}:[0-8]{2}")
@@ -60,8 +61,8 @@ def test_path_of_a_reason_begins_where_its_picture_is(
     assert found["before"] == before.hex()
     here = found["path"]["rules"][0][0]
     asked = {**sent, "tab": "together", "centre": here, "so_far": found["before"]}
-    names = handlers.draw(asked)["names"]
-    assert names.get(here, here) == handlers.flags(asked)["state"]
+    names = draw_machine(handlers, asked)["names"]
+    assert names.get(here, here) == draw_flags(handlers, asked)["state"]
 
 
 def test_path_of_a_long_text_is_its_end(handlers: Handlers) -> None:

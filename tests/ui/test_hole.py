@@ -9,6 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.ui.toy import toy_room
+from workbench.app.ui.grammar_view import check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.requests import RunRequest, TextRequest
 from workbench.app.ui.runs import read_prompt, run_records
@@ -57,14 +58,15 @@ def test_the_model_reads_the_text_before_the_hole(handlers: Handlers) -> None:
 def test_requests_with_a_hole_are_about_its_grammar(handlers: Handlers) -> None:
     whole = {name: value for name, value in SENT.items() if name != "hole"}
     accepted = [
-        handlers.check({**sent, "texts": ["3"]})["results"][0]["accepted"] for sent in (SENT, whole)
+        check_texts(handlers, {**sent, "texts": ["3"]})["results"][0]["accepted"]
+        for sent in (SENT, whole)
     ]
     assert accepted == [True, False]
-    assert handlers.compile(SENT)["facts"] != handlers.compile(whole)["facts"]
+    assert compile_grammar(handlers, SENT)["facts"] != compile_grammar(handlers, whole)["facts"]
 
 
 def test_a_hole_without_a_text_is_a_problem_without_a_place(handlers: Handlers) -> None:
-    answer = handlers.compile({**SENT, "hole": {"prefix": "[", "suffix": "x]"}})
+    answer = compile_grammar(handlers, {**SENT, "hole": {"prefix": "[", "suffix": "x]"}})
     assert not answer["ok"]
     assert answer["problems"][0]["message"] == (
         "no text ends with this suffix: the longest end that fits is ']'"
@@ -101,5 +103,7 @@ def test_error_of_a_malformed_hole() -> None:
 def test_a_hole_without_a_text_differs_from_a_grammar_that_cannot_be_read(
     handlers: Handlers, text: str, suffix: str, unfilled: bool, because: str
 ) -> None:
-    answer = handlers.compile({**SENT, "text": text, "hole": {"prefix": "[", "suffix": suffix}})
+    answer = compile_grammar(
+        handlers, {**SENT, "text": text, "hole": {"prefix": "[", "suffix": suffix}}
+    )
     assert answer.get("unfilled", False) is unfilled, because

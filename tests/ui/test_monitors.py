@@ -10,6 +10,7 @@ import workbench as wb
 from tests.ui.toy import toy_room
 from workbench.app.ui.compare_view import compare_records, compared_run
 from workbench.app.ui.explain_view import explain_tokens, why
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.replay import drawn
 from workbench.app.ui.runs import run_records
@@ -31,9 +32,9 @@ def handlers() -> Handlers:
 
 
 def test_the_page_offers_the_monitors_that_fit(handlers: Handlers) -> None:
-    offered = handlers.compile({"text": TYPED, "notation": "kbnf"})["monitors"]
+    offered = compile_grammar(handlers, {"text": TYPED, "notation": "kbnf"})["monitors"]
     assert [each["name"] for each in offered] == ["types"]
-    assert "monitors" not in handlers.compile({"text": "a+", "notation": "regex"})
+    assert "monitors" not in compile_grammar(handlers, {"text": "a+", "notation": "regex"})
 
 
 def test_every_token_of_a_run_keeps_the_meaning(handlers: Handlers) -> None:

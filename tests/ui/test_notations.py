@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.notation_guess import other_notation
 from workbench.grammar.gallery import Example, load_gallery
@@ -78,6 +79,6 @@ def test_no_example_looks_like_another(example: Example) -> None:
 
 
 def test_compile_record_has_the_guess(handlers: Handlers) -> None:
-    assert handlers.compile({"text": "[0-9]+", "notation": "kbnf"})["looks"] == "regex"
-    assert handlers.compile({"text": "a ::= 'b';", "notation": "regex"})["looks"] == "kbnf"
-    assert handlers.compile({"text": "[0-9]+", "notation": "regex"})["looks"] == ""
+    assert compile_grammar(handlers, {"text": "[0-9]+", "notation": "kbnf"})["looks"] == "regex"
+    assert compile_grammar(handlers, {"text": "a ::= 'b';", "notation": "regex"})["looks"] == "kbnf"
+    assert compile_grammar(handlers, {"text": "[0-9]+", "notation": "regex"})["looks"] == ""

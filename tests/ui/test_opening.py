@@ -15,15 +15,18 @@ MOST_SECONDS = 3.0
 #: The requests of the page for its first example, with the processor time of all.
 REQUESTS = """
 import json, time
+from workbench.app.ui.grammar_view import compile_grammar
+from workbench.app.ui.opening_view import page_record, recorded_run
+from workbench.app.ui.picture_view import draw_flags, draw_machine
 from workbench.app.ui.explain_view import why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 
 handlers = Handlers(ModelRoom())
 handlers.room.vocabulary()
-first = handlers.page()["first"]
+first = page_record(handlers)["first"]
 begin = time.process_time()
-lines = [json.loads(line) for line in handlers.recorded({"example": first["name"]}).splitlines()]
+lines = [json.loads(line) for line in recorded_run.function(handlers, {"example": first["name"]}).splitlines()]
 steps = [line for line in lines if line["k"] == "step"]
 index = next(i for i, step in enumerate(steps) if step["cut"])
 text = {key: first[key] for key in ("text", "notation", "start")} | {"example": first["name"]}
@@ -31,9 +34,9 @@ so_far = "".join(step["token"]["text"] for step in steps[:index]).encode().hex()
 picture = {**text, "tab": "together", "width": 700, "height": 310}
 preferred = steps[index]["wanted"][0]["text"].encode().hex()
 answers = [
-    handlers.compile(text),
-    handlers.draw(picture),
-    handlers.flags({**picture, "centre": steps[index]["path"]["characters"][0][0]}),
+    compile_grammar(handlers, text),
+    draw_machine(handlers, picture),
+    draw_flags(handlers, {**picture, "centre": steps[index]["path"]["characters"][0][0]}),
     why(handlers, {**text, "so_far": so_far, "token": preferred}),
 ]
 print(json.dumps([time.process_time() - begin, [answer["ok"] for answer in answers]]))

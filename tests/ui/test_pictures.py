@@ -4,6 +4,7 @@ import pytest
 
 from workbench.app.pipeline import compile_text
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import draw_flags, draw_machine
 from workbench.app.ui.pictures import View, flags, picture, table
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
@@ -24,8 +25,8 @@ LONG = {
 
 
 def test_chains_and_edges_are_folded_as_requested(handlers: Handlers) -> None:
-    folded = handlers.draw({**LONG, "chains": True})
-    apart = handlers.draw({**LONG, "chains": False})
+    folded = draw_machine(handlers, {**LONG, "chains": True})
+    apart = draw_machine(handlers, {**LONG, "chains": False})
     assert len(apart["states"]) > len(folded["states"])
     assert not any(edge["inside"] for edge in apart["edges"])
     inside = [state for edge in folded["edges"] for state in edge["inside"]]
@@ -35,7 +36,9 @@ def test_chains_and_edges_are_folded_as_requested(handlers: Handlers) -> None:
 def test_a_machine_has_one_layout_whatever_is_looked_at(handlers: Handlers) -> None:
     """The box and the current state decide what is in view when a picture opens, nothing else."""
     first, *others = (
-        handlers.draw({**LONG, "tab": tab, "centre": centre, "width": width, "height": height})
+        draw_machine(
+            handlers, {**LONG, "tab": tab, "centre": centre, "width": width, "height": height}
+        )
         for tab in ("characters", "together")
         for centre in ("", "3", "20")
         for width, height in ((1200, 900), (700, 400))
@@ -50,10 +53,10 @@ def test_a_machine_has_one_layout_whatever_is_looked_at(handlers: Handlers) -> N
 
 def test_requested_number_of_states_is_shown(handlers: Handlers) -> None:
     sent = {**LONG, "chains": False}
-    few = handlers.draw({**sent, "size": 5})
+    few = draw_machine(handlers, {**sent, "size": 5})
     assert len(few["states"]) <= 5
     assert few["partial"]
-    assert len(handlers.draw({**sent, "size": 60})["states"]) > 20
+    assert len(draw_machine(handlers, {**sent, "size": 60})["states"]) > 20
 
 
 def test_view_has_the_requested_settings() -> None:
@@ -78,13 +81,14 @@ def test_error_a_view_no_browser_asks_for(sent: dict[str, object]) -> None:
 
 
 def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:
-    drawn = handlers.draw(
+    drawn = draw_machine(
+        handlers,
         {
             "text": "start ::= 'abcdefghijklmnopqrstuvw' 'x';",
             "notation": "kbnf",
             "tab": "characters",
             "chains": True,
-        }
+        },
     )
     (edge,) = [edge for edge in drawn["edges"] if edge["inside"]]
     assert edge["inside"] == sorted(edge["inside"], key=int)
@@ -116,7 +120,7 @@ def test_very_large_regex_is_shown_in_part() -> None:
 def test_every_machine_is_a_table(handlers: Handlers, of: str, follow: str) -> None:
     nested = {"text": "start ::= '(' start? ')';", "notation": "kbnf"}
     grammar = nested if follow == "rules" else {"text": "(ab|c)+", "notation": "regex"}
-    listed = handlers.draw({**grammar, "tab": "table", "of": of})
+    listed = draw_machine(handlers, {**grammar, "tab": "table", "of": of})
     assert listed["rows"]
     assert all(len(row) == 2 + len(listed["heads"]) for row in listed["rows"])
     assert listed["follow"] == follow
@@ -126,17 +130,17 @@ def test_ladders_are_rungs_where_no_chain_is_folded(handlers: Handlers) -> None:
     graph = compile_text("[a-z]{1,12}!", Notation.REGEX).graph(Machine.CHARACTERS)
     assert len(fold_counts(graph).nodes) < len(graph.nodes)
     sent = {"text": "[a-z]{1,12}!", "notation": "regex", "tab": "characters", "chains": False}
-    assert len(handlers.draw(sent)["states"]) == len(graph.nodes)
+    assert len(draw_machine(handlers, sent)["states"]) == len(graph.nodes)
 
 
 def test_a_machine_over_tokens_without_end_refers_to_together(handlers: Handlers) -> None:
     text = "start ::= start '+' start | '(' start ')' | #'[0-9]';"
     sent = {"text": text, "notation": "kbnf"}
-    refused = handlers.draw({**sent, "tab": "tokens"})
+    refused = draw_machine(handlers, {**sent, "tab": "tokens"})
     assert not refused["ok"]
     assert "the tab Together" in refused["why"]
-    assert handlers.draw({**sent, "tab": "together"})["ok"]
-    assert handlers.flags({**sent, "tab": "together"})["flags"]
+    assert draw_machine(handlers, {**sent, "tab": "together"})["ok"]
+    assert draw_flags(handlers, {**sent, "tab": "together"})["flags"]
 
 
 def test_tokens_have_flags_at_every_state_of_a_counted_repetition() -> None:
@@ -183,7 +187,7 @@ def test_as_many_tokens_may_follow_as_the_mask_has(name: str) -> None:
 def test_tokens_that_end_inside_a_rule_drawn_as_one_edge_have_flags(handlers: Handlers) -> None:
     text = load_gallery()["weather"].text
     sent = {"text": text, "notation": "json_schema", "tab": "together"}
-    shown = handlers.flags({**sent, "so_far": b'{"city": "'.hex()})
+    shown = draw_flags(handlers, {**sent, "so_far": b'{"city": "'.hex()})
     count = sum(flag["tokens"] for flag in shown["flags"])
     assert shown["count"] == f"{count:,} tokens may follow"
 
@@ -194,6 +198,6 @@ def test_the_picture_of_calls_counts_rules(handlers: Handlers, rules: int, count
     calls = [f"rule_{i} ::= 'a' rule_{i + 1} | rule_{i * 7 % rules} 'b';" for i in range(rules)]
     text = "\n".join(["start ::= rule_0;", *calls[:-1], f"rule_{rules - 1} ::= 'c' start?;"])
     sent = {"text": text, "notation": "kbnf", "tab": "rules", "level": "calls"}
-    drawn = handlers.draw(sent)
+    drawn = draw_machine(handlers, sent)
     assert drawn["count"] == count
     assert drawn["legible"]

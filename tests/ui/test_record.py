@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from workbench.app.ui import opening_view
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.replay import GROUPS, recorded_lines
@@ -25,7 +26,7 @@ def test_error_a_name_that_is_none(handlers: Handlers) -> None:
 
 def test_another_model_shows_no_recorded_runs(handlers: Handlers) -> None:
     assert handlers.room.name != "builtin"
-    assert handlers.recorded({"example": "person"}) == ""
+    assert opening_view.recorded_run.function(handlers, {"example": "person"}) == ""
 
 
 RECORDED = [one.name for one in load_gallery().values() if one.group in GROUPS]

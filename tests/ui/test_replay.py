@@ -12,6 +12,7 @@ import pytest
 
 from tests.ui.test_token_pictures import BORDERS
 from tests.ui.toy import toy_room
+from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.replay import MARK, MAX_PICTURES, drawn, replay, replay_shell, taken, taken_in
 from workbench.app.ui.runs import run_records
@@ -56,7 +57,8 @@ def test_policy_allows_only_its_script() -> None:
 def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
     nasty = "</script><script>alert(1)</script><!-- λ \\u003c  "
     about = {"text": nasty, "notation": "regex", "start": "start", "title": nasty}
-    page = replay(about, [{"k": "step", "token": {"id": 1, "text": nasty}}], None, {})
+    drawn: wire_cards.ReplayDrawing = {"pictures": {}, "flags": [], "narrows": False, "reasons": []}
+    page = replay(about, [{"k": "step", "token": {"id": 1, "text": nasty}}], None, drawn)
     assert page.count("</script>") == replay_shell().count("</script>")
     assert page.count("<!--") == replay_shell().count("<!--")
     assert recording(page)["about"]["text"] == nasty

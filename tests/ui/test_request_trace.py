@@ -7,7 +7,9 @@ from typing import Any
 
 from lab.house import RequestTrace
 from workbench.app.ui.explain_view import why
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import draw_machine
 from workbench.app.ui.runs import run_batches
 from workbench.automata.build import regex_machine
 from workbench.base.source import Source
@@ -44,9 +46,9 @@ def test_a_call_without_a_part_of_the_request_is_left_out() -> None:
 
 
 def test_a_run_and_why_are_within_their_limits(handlers: Handlers) -> None:
-    handlers.compile(SENT)
+    compile_grammar(handlers, SENT)
     for tab in ("stack", "rules"):
-        handlers.draw({**SENT, "tab": tab})
+        draw_machine(handlers, {**SENT, "tab": tab})
     run = RequestTrace.of(partial(run_batches, handlers), SENT)
     explanation = RequestTrace.of(partial(why, handlers), SENT)
     assert {"app", "decoding", "constraint"} <= run.packages

@@ -18,11 +18,12 @@ from tests.tasks.test_row_store import LONG, results
 from tests.ui.test_wire import check
 from tests.ui.toy import toy_room
 from workbench.app.pipeline import Pipeline
-from workbench.app.ui import results_view, wire_cards
-from workbench.app.ui.admission import READING
+from workbench.app.ui import results_view
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.questions import QUESTIONS, SHARES
+from workbench.app.ui.opening_view import page_record
+from workbench.app.ui.questions import QUESTIONS
 from workbench.app.ui.results_view import ResultsStore
+from workbench.app.ui.shares import READING
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.tasks.results import measured_path
@@ -43,7 +44,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ask(handlers: Handlers, name: str, **sent: Any) -> Any:
     """The answer to a question of the part *compare*, as JSON, in its format."""
     answer = json.loads(json.dumps(QUESTIONS[name](handlers, sent), allow_nan=False))
-    check(answer, wire_cards.ANSWERS[name])
+    check(answer, QUESTIONS[name].answer)
     return answer
 
 
@@ -211,7 +212,7 @@ def test_error_for_a_process_that_ends(handlers: Handlers, monkeypatch: pytest.M
 def test_the_served_file_is_opened_without_an_upload(file: Path) -> None:
     handlers = Handlers(toy_room())
     handlers.served_results = file
-    assert handlers.page()["results"] == "runs.parquet"
+    assert page_record(handlers)["results"] == "runs.parquet"
     assert ask(handlers, "open_results", served=True)["rows"] == 60
 
 
@@ -222,4 +223,4 @@ def test_error_for_a_served_file_that_is_no_longer_there(tmp_path: Path) -> None
 
 
 def test_reading_a_file_takes_no_turn_of_other_questions() -> None:
-    assert SHARES["open_results"] is READING
+    assert QUESTIONS["open_results"].share is READING

@@ -5,6 +5,7 @@ import pytest
 from tests.ui.toy import toy_room, toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom, ModelRooms, default_models
+from workbench.app.ui.opening_view import model_state
 from workbench.base.errors import ModelError
 from workbench.decoding.checkpoint import Progress
 from workbench.decoding.model import ToyModel
@@ -98,7 +99,7 @@ def test_visitor_s_model_is_not_shared() -> None:
     assert handlers.room is rooms.first
     assert handlers.with_model({}) is handlers
     assert chosen.pipeline is handlers.pipeline
-    reported = chosen.model_state()
+    reported = model_state(chosen, {})
     assert reported["may_open"] is False
     assert reported["compiling"] is False
     assert [each["name"] for each in reported["models"]] == ["toy", "b"]

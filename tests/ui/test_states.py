@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import about_edge, find_states
+from workbench.app.ui.picture_view import about_edge, draw_flags, draw_machine, find_states
 from workbench.app.ui.state_view import about_state
 
 LIST = "start ::= '[' (item (', ' item)*)? ']'; item ::= #'[0-9]{1,3}' | start;"
@@ -24,7 +24,7 @@ def test_a_state_tells_what_it_reads_and_where_that_is_written(
 
 
 def test_the_first_state_of_a_rule_is_reached_by_its_call(handlers: Handlers) -> None:
-    drawn = handlers.draw({**NESTED, "tab": "rules"})
+    drawn = draw_machine(handlers, {**NESTED, "tab": "rules"})
     first = next(s["id"] for s in drawn["states"] if s["rule"] == "item" and "rule" in s["kinds"])
     reported = about_state(handlers, {**NESTED, "tab": "rules", "state": first})
     assert reported["reached"] == "["
@@ -35,7 +35,7 @@ def test_what_is_read_after_returning_is_told_apart(handlers: Handlers) -> None:
     """An expression in parentheses: what a state reads itself, and what its callers read."""
     text = "start ::= sum; sum ::= atom (#'[+-]' atom)*; atom ::= 'x' | '(' sum ')';"
     sent = {"text": text, "notation": "kbnf", "tab": "stack"}
-    drawn = handlers.draw(sent)
+    drawn = draw_machine(handlers, sent)
     ends = {
         state["rule"]: about_state(handlers, {**sent, "state": state["id"]})
         for state in drawn["states"]
@@ -62,7 +62,7 @@ def test_error_a_state_there_is_not(handlers: Handlers) -> None:
 
 def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
     sent = {**TIME, "tab": "together"}
-    segments = [each for flag in handlers.flags(sent)["flags"] for each in flag["segments"]]
+    segments = [each for flag in draw_flags(handlers, sent)["flags"] for each in flag["segments"]]
     assert segments
     for segment in segments:
         reported = about_edge(handlers, {**sent, "parts": segment["parts"]})
@@ -87,7 +87,7 @@ def test_an_edge_tells_all_its_tokens(handlers: Handlers) -> None:
 def test_states_are_found(handlers: Handlers, tab: str, query: str, reason: str) -> None:
     found = find_states(handlers, {**NESTED, "tab": tab, "query": query})["found"]
     assert reason in [one["why"] for one in found]
-    shown = handlers.draw({**NESTED, "tab": tab, "centre": found[0]["id"]})
+    shown = draw_machine(handlers, {**NESTED, "tab": tab, "centre": found[0]["id"]})
     assert found[0]["id"] in {*shown["where"], *shown["names"]}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.picture_view import about_edge
+from workbench.app.ui.picture_view import about_edge, draw_flags, draw_machine
 from workbench.app.ui.runs import turn
 
 EXPRESSION = """start ::= expression;
@@ -18,13 +18,13 @@ number ::= #'[1-9][0-9]{0,3}';"""
 
 def after(text: str, centre: str = "") -> dict[str, Any]:
     sent = {"text": EXPRESSION, "notation": "kbnf", "tab": "together", "centre": centre}
-    return Handlers(toy_room()).flags({**sent, "so_far": text.encode().hex()})
+    return draw_flags(Handlers(toy_room()), {**sent, "so_far": text.encode().hex()})
 
 
 @pytest.mark.parametrize("text", ["", "5", "51", "5+", "(7"])
 def test_each_flag_stands_in_the_picture(text: str) -> None:
     sent = {"text": EXPRESSION, "notation": "kbnf", "tab": "together"}
-    drawn = Handlers(toy_room()).draw(sent)
+    drawn = draw_machine(Handlers(toy_room()), sent)
     states = {f"state-{node['id']}" for node in drawn["states"]}
     edges = {f"edge-{number}" for number in range(len(drawn["edges"]))}
     flags = after(text)["flags"]
@@ -36,7 +36,9 @@ def test_each_flag_stands_in_the_picture(text: str) -> None:
 
 def test_text_with_several_readings_is_shown_at_the_requested_state() -> None:
     first = after("5")
-    drawn = Handlers(toy_room()).draw({"text": EXPRESSION, "notation": "kbnf", "tab": "together"})
+    drawn = draw_machine(
+        Handlers(toy_room()), {"text": EXPRESSION, "notation": "kbnf", "tab": "together"}
+    )
     others = {node["id"] for node in drawn["states"] if node["kinds"]} - {first["state"]}
     shown = {after("5", state)["state"] for state in others}
     assert len(shown) > 1  # "5" can end in start, in expression and in number
@@ -73,7 +75,7 @@ def test_a_run_with_a_stricter_method_shows_its_own_tokens(
     sent["so_far"] = taken.encode().hex()
     if grammar == "regular":
         sent["centre"] = exact["next"]["path"]["characters"][0][0]
-    shown = handlers.flags({**sent, "masked": own})
+    shown = draw_flags(handlers, {**sent, "masked": own})
     flags = sum(flag["tokens"] for flag in shown["flags"])
     assert flags == answer["next"]["allowed"]
     every = exact["next"]["allowed"]

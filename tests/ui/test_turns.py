@@ -10,6 +10,7 @@ import pytest
 from tests.ui.toy import toy_vocabulary
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
+from workbench.app.ui.opening_view import model_state
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.runs import TOP, find_tokens, read_prompt, run_records, take_token, turn
 from workbench.decoding.model import ToyModel
@@ -192,7 +193,7 @@ def test_the_end_of_what_a_model_can_read_is_an_end_with_a_name() -> None:
         ]
         == told
     )
-    assert short.model_state()["most"] == 4
+    assert model_state(short, {})["most"] == 4
     assert list(run_records(short, {**asked, "max_tokens": 9}))[-1]["message"] == told
     assert turn(short, asked)["why"].startswith(told)
     # a smaller budget is the run's own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 
@@ -27,10 +28,12 @@ from workbench.app.ui.compare_view import compare_records, contender_list, distr
 from workbench.app.ui.completions import completions
 from workbench.app.ui.construction_view import construction_film, construction_list, frame_tikz
 from workbench.app.ui.explain_view import explain_tokens, why
+from workbench.app.ui.grammar_view import check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import lesson, lesson_figure, lesson_list
+from workbench.app.ui.opening_view import model_state, open_example, page_record
 from workbench.app.ui.page_files import about, release
-from workbench.app.ui.picture_view import about_edge, find_states
+from workbench.app.ui.picture_view import about_edge, draw_machine, draw_tikz, find_states
 from workbench.app.ui.runs import (
     find_tokens,
     read_text,
@@ -115,23 +118,28 @@ def test_the_types_for_scripts_are_current() -> None:
     assert DECLARATIONS.read_text("utf-8") == declarations()
 
 
-def test_every_question_of_the_page_has_an_answer_in_the_format() -> None:
-    assert set(questions.QUESTIONS) == set(wire_cards.ANSWERS)
+def test_every_question_is_in_a_module_that_the_page_asks() -> None:
+    modules = {each.function.__module__ for each in questions.QUESTIONS.values()}
+    assert modules == {
+        f"workbench.app.ui.{file.name.removesuffix('.py')}"
+        for file in files("workbench.app.ui").iterdir()
+        if file.name.endswith(".py") and "\n@question(" in file.read_text("utf-8")
+    }
 
 
 def test_the_page(handlers: Handlers) -> None:
-    check(handlers.page(), wire_cards.PageRecord)
-    check(handlers.model_state(), wire_cards.Models)
+    check(page_record(handlers), wire_cards.PageRecord)
+    check(model_state(handlers, {}), wire_cards.Models)
     for name in handlers.gallery:
-        check(handlers.example({"name": name}), wire_cards.Example)
-    check(handlers.example({"name": "?"}), wire.Fault)
+        check(open_example(handlers, {"name": name}), wire_cards.Example)
+    check(questions.answered(handlers, "open_example", {"name": "?"}), wire.Fault)
     check(about(handlers, {}), wire_cards.About)
     check(release(), wire_cards.Release)
 
 
 QUESTIONS = [
-    ("compile_grammar", Handlers.compile, {}),
-    ("check_texts", Handlers.check, {"texts": ["12:34", "ab", "x", ""]}),
+    ("compile_grammar", compile_grammar, {}),
+    ("check_texts", check_texts, {"texts": ["12:34", "ab", "x", ""]}),
     ("lint_grammar", lint_grammar, {}),
     ("time_mask", time_mask, {}),
     ("outline_rules", outline_rules, {}),
@@ -148,8 +156,8 @@ QUESTIONS = [
     ("about_state", about_state, {"tab": "characters", "state": "1"}),
     ("about_state", about_state, {"tab": "tokens", "state": "0"}),
     ("about_edge", about_edge, {"tab": "tokens", "source": "0", "target": "1"}),
-    ("draw_tikz", Handlers.tikz, {**BOX, "tab": "characters"}),
-    ("draw_tikz", Handlers.tikz, {**BOX, "tab": "stack"}),
+    ("draw_tikz", draw_tikz, {**BOX, "tab": "characters"}),
+    ("draw_tikz", draw_tikz, {**BOX, "tab": "stack"}),
     ("construction_list", construction_list, {}),
     *(("construction_film", construction_film, {"construction": str(one)}) for one in Construction),
     ("frame_tikz", frame_tikz, {"construction": "subsets", "frame": 1}),
@@ -180,14 +188,14 @@ def test_answers(handlers: Handlers, grammar: Any, question: str, ask: Any, sent
         answer = ask(handlers, {**grammar, **sent})
     except WorkbenchError:
         return  # ``questions.answered`` answers with a fault
-    check(answer, wire_cards.ANSWERS[question] | wire.Fault)
+    check(answer, questions.QUESTIONS[question].answer | wire.Fault)
 
 
 @pytest.mark.parametrize("tab", ["together", "table", *map(str, Machine)])
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 def test_pictures(handlers: Handlers, grammar: Any, tab: str) -> None:
-    answer = handlers.draw({**grammar, **BOX, "tab": tab, "centre": ""})
-    check(answer, wire_cards.ANSWERS["draw_machine"])
+    answer = draw_machine(handlers, {**grammar, **BOX, "tab": tab, "centre": ""})
+    check(answer, draw_machine.answer)
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
@@ -225,7 +233,7 @@ def test_lessons(handlers: Handlers) -> None:
         check(content, wire_cards.LessonContent)
         for step in range(len(content["pages"])):
             figure = lesson_figure(handlers, {"lesson": entry["name"], "step": step})
-            check(figure, wire_cards.ANSWERS["lesson_figure"])
+            check(figure, lesson_figure.answer)
 
 
 def test_completions(handlers: Handlers) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.notation_guess import schema_inside
 
@@ -55,7 +56,7 @@ def test_anything_else_is_left_alone(text: str) -> None:
 
 def test_compile_record_has_the_schema(handlers: Handlers) -> None:
     for text, pointer in FOUND:
-        reported = handlers.compile({"text": text, "notation": "json_schema"})
+        reported = compile_grammar(handlers, {"text": text, "notation": "json_schema"})
         assert reported["inside"]["pointer"] == pointer
-        assert handlers.compile({"text": text, "notation": "kbnf"})["inside"] is None
-    assert handlers.compile({"text": SCHEMA, "notation": "json_schema"})["inside"] is None
+        assert compile_grammar(handlers, {"text": text, "notation": "kbnf"})["inside"] is None
+    assert compile_grammar(handlers, {"text": SCHEMA, "notation": "json_schema"})["inside"] is None

@@ -19,7 +19,10 @@ from workbench.analysis.random_texts import near_misses, samples
 from workbench.app.ui.admission import Events
 from workbench.app.ui.compare_view import compared
 from workbench.app.ui.explain_view import why
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.grammar_view import allowed_tokens, check_texts, compile_grammar
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.picture_view import draw_machine
+from workbench.app.ui.question import or_refusal
 from workbench.app.ui.requests import TextRequest, number_in, text_in
 from workbench.app.ui.runs import run_batches
 from workbench.app.ui.streams import RUNS_AT_ONCE
@@ -119,7 +122,7 @@ class Endpoints:
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
         """
-        return self._handlers.compile(grammar_sent(text, notation, start, options))
+        return compile_grammar(self._handlers, grammar_sent(text, notation, start, options))
 
     def check(
         self,
@@ -142,8 +145,8 @@ class Endpoints:
             results, one for each text: accepted, column, expected, at_end.
         """
         texts = tried if isinstance(tried, list) else [tried]
-        return self._handlers.check(
-            {**grammar_sent(text, notation, start, options), "texts": texts}
+        return check_texts(
+            self._handlers, {**grammar_sent(text, notation, start, options), "texts": texts}
         )
 
     @or_refusal
@@ -234,7 +237,7 @@ class Endpoints:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
         fields = {**grammar_sent(text, notation, start, options), "so_far": so_far}
-        return self._handlers.with_model({"model": model}).mask(fields)
+        return allowed_tokens(self._handlers.with_model({"model": model}), fields)
 
     @or_refusal
     def draw(
@@ -260,7 +263,7 @@ class Endpoints:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
         fields = {**grammar_sent(text, notation, start, options), "tab": machine}
-        return for_programs(self._handlers.with_model({"model": model}).draw(fields))
+        return for_programs(draw_machine(self._handlers.with_model({"model": model}), fields))
 
     def generate(
         self,

@@ -16,11 +16,14 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import IO, Any
+from typing import IO
 
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui import wire, wire_compare
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import TextRequest
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import AUDIT
 from workbench.audits.engines import AUDITED
 from workbench.base.limits import check_time_budget
 
@@ -39,7 +42,7 @@ _COMMAND = (sys.executable, "-P", "-m", "workbench", "audit", "-", "--json", *_A
 _JUDGE = "jsonschema"
 
 
-def audited_engines() -> Record:
+def audited_engines() -> wire_compare.AuditedEngines:
     """The engines that can be audited, with the command that installs those that are missing."""
     installed = [name for name, engine in AUDITED.items() if engine.version()]
     missing = [engine for name, engine in AUDITED.items() if name not in installed]
@@ -51,8 +54,8 @@ def audited_engines() -> Record:
     }
 
 
-@or_refusal
-def audit_engines(handlers: Handlers, fields: Record) -> Record:
+@question(AUDIT)
+def audit_engines(handlers: Handlers, fields: Record) -> wire_compare.Audits | wire.Refusal:
     """The audit of every installed engine, or why no engine can be audited."""
     request = TextRequest.of(fields)
     handlers.compiled(request).readable()  # reports its errors
@@ -68,16 +71,16 @@ def audit_engines(handlers: Handlers, fields: Record) -> Record:
     }
 
 
-def _run_audits(request: TextRequest) -> tuple[list[Record], str]:
+def _run_audits(request: TextRequest) -> tuple[list[wire_compare.EngineAudit], str]:
     """The audits that were done in time, and what the process wrote to stderr."""
     which = ("--notation", str(request.notation), "--start", request.start)
-    ends, audits = time.monotonic() + _MAX_SECONDS, list[Record]()
+    ends, audits = time.monotonic() + _MAX_SECONDS, list[wire_compare.EngineAudit]()
     with tempfile.TemporaryFile() as errors, _running((*_COMMAND, *which), errors) as process:
         assert process.stdin is not None
         process.stdin.write(request.text.encode("utf-8", "replace"))
         process.stdin.close()
         for line in _lines(process, ends):
-            record: dict[str, Any] = json.loads(line)
+            record: wire_compare.EngineAudit = json.loads(line)
             if "engine" in record:
                 audits.append(record)
         errors.seek(0)

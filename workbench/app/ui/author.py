@@ -10,10 +10,14 @@ from workbench.analysis.difference import equivalent
 from workbench.analysis.in_words import in_words
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
-from workbench.app.ui.handlers import Handlers, closing_advice, or_refusal, problem_record
+from workbench.app.ui import wire, wire_parts
+from workbench.app.ui.grammar_view import closing_advice, problem_record, span_record
+from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import box_of, sentence
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.diagnostics import Problem
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Phase
@@ -32,8 +36,8 @@ from workbench.syntax.regex.tree import Regex
 _COMPARE_SECONDS = 0.5
 
 
-@or_refusal
-def what_changed(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def what_changed(handlers: Handlers, fields: Record) -> wire.ChangeAnswer | wire.Refusal:
     """A shortest text gained and one lost compared with ``before``, and whether that is exact."""
     now = handlers.compiled(TextRequest.of(fields)).grammar
     earlier = fields.get("before")
@@ -58,7 +62,7 @@ def what_changed(handlers: Handlers, fields: Record) -> Record:
     }
 
 
-def _text(data: bytes | None) -> Record | None:
+def _text(data: bytes | None) -> wire.Sample | None:
     return None if data is None else {"text": data.decode("utf-8", "replace")}
 
 
@@ -66,8 +70,8 @@ def _text(data: bytes | None) -> Record | None:
 _START: dict[str, str] = {Notation.GBNF: "root"}
 
 
-@or_refusal
-def convert_grammar(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def convert_grammar(handlers: Handlers, fields: Record) -> wire.Converted | wire.Refusal:
     """The grammar in the notation ``to``, or why it cannot be written in it."""
     request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
@@ -101,8 +105,8 @@ MAX_OUTLINE_RULES = 500
 MAX_WORDED_PARTS = 800
 
 
-@or_refusal
-def lint_grammar(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def lint_grammar(handlers: Handlers, fields: Record) -> wire.LintAnswer | wire.Refusal:
     """All advice on a grammar, requested when the author has stopped typing."""
     request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
@@ -124,7 +128,8 @@ def _search_extent(pieces: int | None) -> str:
     return f"no ambiguity found in texts of up to {pieces:,} pieces; longer ones were not all tried"
 
 
-def time_mask(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def time_mask(handlers: Handlers, fields: Record) -> wire.MaskTimes:
     """The time of the first mask over the model's tokens, or the problem with them."""
     try:
         phases = handlers.compiled(TextRequest.of(fields)).first_mask(handlers.room.vocabulary())
@@ -133,16 +138,16 @@ def time_mask(handlers: Handlers, fields: Record) -> Record:
     return {"ok": True, "phases": [_phase(phase) for phase in phases], "problems": []}
 
 
-def _phase(phase: Phase) -> Record:
+def _phase(phase: Phase) -> wire.Phase:
     return {"name": phase.name, "ms": round(phase.milliseconds, 3)}
 
 
-@or_refusal
-def tell_in_words(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def tell_in_words(handlers: Handlers, fields: Record) -> wire.WordsAnswer | wire.Refusal:
     """The grammar in words, one sentence for each part, with its span."""
     grammar = handlers.compiled(TextRequest.of(fields)).readable()
     parts = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
-    lines = [
+    lines: list[wire.WordedPart] = [
         {
             "depth": depth,
             "sentence": part.sentence,
@@ -154,8 +159,8 @@ def tell_in_words(handlers: Handlers, fields: Record) -> Record:
     return {"ok": True, "lines": lines, "cut": len(parts) > MAX_WORDED_PARTS}
 
 
-@or_refusal
-def outline_rules(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def outline_rules(handlers: Handlers, fields: Record) -> wire.OutlineAnswer | wire.Refusal:
     """Every rule, the rules it calls and its properties; no rules for a regex."""
     grammar = handlers.compiled(TextRequest.of(fields)).readable()
     facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
@@ -167,7 +172,7 @@ def outline_rules(handlers: Handlers, fields: Record) -> Record:
     }
 
 
-def _rule(rule: RuleFacts, grammar: Grammar) -> Record:
+def _rule(rule: RuleFacts, grammar: Grammar) -> wire.Rule:
     return {
         "name": rule.name,
         "places": _places(rule.definitions),
@@ -195,12 +200,12 @@ def _flags(rule: RuleFacts, grammar: Grammar) -> Iterable[str]:
         yield "regular"
 
 
-def _places(spans: Iterable[Span]) -> list[Record]:
-    return [{"start": span.start, "end": span.end} for span in spans]
+def _places(spans: Iterable[Span]) -> list[wire.Span]:
+    return list(map(span_record, spans))
 
 
-@or_refusal
-def sample_texts(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def sample_texts(handlers: Handlers, fields: Record) -> wire.SampleAnswer | wire.Refusal:
     """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
     seed = int(number_in(fields, "seed", 0, 0, 2**31 - 1))
     compiled = handlers.compiled(TextRequest.of(fields))
@@ -219,8 +224,8 @@ def sample_texts(handlers: Handlers, fields: Record) -> Record:
 MAX_SEARCHED_CHARACTERS, MAX_LISTED_MATCHES = 300_000, 5_000
 
 
-@or_refusal
-def find_matches(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def find_matches(handlers: Handlers, fields: Record) -> wire.Matches | wire.Refusal:
     """All matches of a grammar in a long text: ``spans`` has the start and the end of each.
 
     ``why`` says why the search ended early; of many matches the first ones are listed.
@@ -239,8 +244,8 @@ def find_matches(handlers: Handlers, fields: Record) -> Record:
     return {"ok": True, "spans": spans, "count": count, "why": why}
 
 
-@or_refusal
-def draw_railroad(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def draw_railroad(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
     """Railroad diagrams of all rules, as a record with the fields of other pictures.
 
     Of an unfinished grammar they are those of the rules that can be read.

@@ -9,11 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from typing import cast
 
+from workbench.app.ui import wire_compare
 from workbench.app.ui.compare_view import compare_records, distribution
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.model_registry import BUILTIN
+from workbench.app.ui.question import question
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import LIGHT
 from workbench.base.errors import WorkbenchError
 from workbench.base.resources import GRAMMARS
 
@@ -57,10 +61,15 @@ _REQUEST: Record = {
 }
 
 
-def compare_opening(handlers: Handlers, _: Record) -> Record:
+@question(LIGHT)
+def compare_opening(handlers: Handlers, _: Record) -> wire_compare.CompareOpening:
     """The samples, and the lines of the recorded comparison; none with another model."""
     lines = RECORDED.read_text("utf-8") if handlers.room.name == BUILTIN else ""
-    return {"samples": [asdict(each) for each in SAMPLES], "recorded": lines}
+    return {"samples": [_sample_record(each) for each in SAMPLES], "recorded": lines}
+
+
+def _sample_record(sample: Sample) -> wire_compare.CompareSample:
+    return cast("wire_compare.CompareSample", asdict(sample))
 
 
 def recorded_comparison(handlers: Handlers) -> str:

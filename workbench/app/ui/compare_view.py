@@ -9,13 +9,15 @@ run, ``began``, one ``step`` for each token, and ``ended`` or ``failed``; the la
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
+from workbench.app.ui import wire, wire_compare
 from workbench.app.ui.audit_view import audited_engines
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import (
     MAX_PROMPTS,
     MAX_SEEDS,
@@ -27,6 +29,7 @@ from workbench.app.ui.requests import (
 )
 from workbench.app.ui.run_records import WORDS, Record, token_record
 from workbench.app.ui.runs import replayed, with_errors
+from workbench.app.ui.shares import LIGHT, MODEL
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.constraint.within_budget import WithinBudget
@@ -95,7 +98,8 @@ _BITS = 1 / math.log(2)
 # -- requests of the page --------------------------------------------------------------------------
 
 
-def contender_list(_: Handlers, __: Record) -> Record:
+@question(LIGHT)
+def contender_list(_: Handlers, __: Record) -> wire_compare.Contenders:
     """Every method that can be compared, with description and source."""
     return {
         "methods": [
@@ -114,7 +118,8 @@ def contender_list(_: Handlers, __: Record) -> Record:
     }
 
 
-def distribution(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def distribution(handlers: Handlers, fields: Record) -> wire_compare.Distribution | wire.Refusal:
     """The probability of each text of a finite language under each method and the model alone.
 
     The likeliest texts are listed separately, the others together.
@@ -137,7 +142,7 @@ def distribution(handlers: Handlers, fields: Record) -> Record:
     return {
         "ok": True,
         "prompt": prompt,
-        "columns": [{"name": name, **_plain(record["distances"].get(name, {}))} for name in names],
+        "columns": [_column(name, record["distances"].get(name, {})) for name in names],
         "texts": [{"text": row["text"], "p": [row[name] for name in names]} for row in listed],
         "others": [math.fsum(row[name] for row in others) for name in names] if others else None,
         "count": len(texts),
@@ -148,9 +153,13 @@ def distribution(handlers: Handlers, fields: Record) -> Record:
     }
 
 
+def _column(name: str, distances: Mapping[str, float]) -> wire_compare.Column:
+    return cast("wire_compare.Column", {"name": name, **_plain(distances)})
+
+
 def _curves(
     compared: ExactComparison, vocabulary: Vocabulary, contenders: Sequence[Contender]
-) -> list[Record]:
+) -> list[wire_compare.DistanceCurve]:
     """The distance from the model's own distribution by forward passes; none if it never changes.
 
     Computed where a method is compared that converges to that distribution or draws from it; the
@@ -172,8 +181,8 @@ def _curves(
     ]
 
 
-@or_refusal
-def compared_run(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def compared_run(handlers: Handlers, fields: Record) -> wire_compare.ComparedRun | wire.Refusal:
     """One run of a comparison, repeated token by token, with everything a run shows."""
     request = RunRequest.of(fields)
     compiled = handlers.compiled(request.grammar)
@@ -195,7 +204,8 @@ def compared_run(handlers: Handlers, fields: Record) -> Record:
         settings |= {"constraint": UNCONSTRAINED, "lookahead": None, "finish": False}
         settings["monitor"] = ""
         steps = replayed(handlers, request, compiled.constraint(model.vocabulary, UNCONSTRAINED))
-    return {"ok": True, "steps": steps, "model": model.name, **settings}
+    run = {"ok": True, "steps": steps, "model": model.name, **settings}
+    return cast("wire_compare.ComparedRun", run)
 
 
 # -- the comparison --------------------------------------------------------------------------------

@@ -15,9 +15,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
+from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import text_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import LIGHT
 from workbench.grammar.notations import Notation
 
 
@@ -383,13 +386,14 @@ def contexts(notation: str) -> tuple[Context, ...]:
     return () if build is None else build()
 
 
-def completions(_: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def completions(_: Handlers, fields: Record) -> wire.Completions:
     """What the editor can offer in a notation, asked once by each page."""
     notation = text_in(fields, "notation", 40)
     return {"contexts": [_record(context) for context in contexts(notation)]}
 
 
-def _record(context: Context) -> Record:
+def _record(context: Context) -> wire.CompletionContext:
     return {
         "before": context.before,
         "names": context.names,

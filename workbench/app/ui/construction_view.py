@@ -11,18 +11,22 @@ from workbench.app.lessons.constructions import (
     parts_of,
 )
 from workbench.app.lessons.lesson import Film, LessonError, View
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui import wire, wire_cards
+from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import Fields, film_record, view_record
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import TextRequest, text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.drawing.dot import Direction
 from workbench.drawing.render import renderer
 from workbench.drawing.tikz import Marks, tikz
 from workbench.grammar.grammar import Grammar
 
 
-@or_refusal
-def construction_list(handlers: Handlers, fields: Fields) -> Record:
+@question(LIGHT)
+def construction_list(
+    handlers: Handlers, fields: Fields
+) -> wire_cards.ConstructionList | wire.Refusal:
     """Every construction with the reason why a part has no film of it, and the grammar's parts."""
     grammar = _grammar(handlers, fields)
     part = part_of(grammar, text_in(fields, "part", 200))
@@ -44,14 +48,14 @@ def construction_list(handlers: Handlers, fields: Fields) -> Record:
     }
 
 
-@or_refusal
-def construction_film(handlers: Handlers, fields: Fields) -> Record:
+@question(HEAVY)
+def construction_film(handlers: Handlers, fields: Fields) -> wire_cards.FilmAnswer | wire.Refusal:
     """The film of a construction, or the reason for its absence."""
     return film_record(_film(handlers, fields), _direction(fields))
 
 
-@or_refusal
-def frame_tikz(handlers: Handlers, fields: Fields) -> Record:
+@question(HEAVY)
+def frame_tikz(handlers: Handlers, fields: Fields) -> wire_cards.TikzAnswer | wire.Refusal:
     """The pictures of a frame for LaTeX, with what it shows and marks."""
     film, number = _film(handlers, fields), fields.get("frame")
     if type(number) is not int or not 0 <= number < len(film.frames):

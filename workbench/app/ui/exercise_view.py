@@ -27,9 +27,12 @@ from workbench.app.exercises.exercise_reader import (
     exercises,
 )
 from workbench.app.lessons.lesson import Lesson
-from workbench.app.ui.handlers import Handlers, or_refusal, problem_record
+from workbench.app.ui import wire, wire_exercises
+from workbench.app.ui.grammar_view import problem_record
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.diagnostics import Problem
 from workbench.base.errors import LimitError, WorkbenchError
@@ -47,15 +50,17 @@ _MAX_PATH = 200
 _SUGGESTED = 4
 
 
-@or_refusal
-def exercise_list(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def exercise_list(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.ExerciseList | wire.Refusal:
     """Every exercise of the shelf, and the conditions that a new one may have."""
-    listed = [
+    listed: list[wire_exercises.ShelvedExercise] = [
         {**_entry(exercises()[name]), "shelf": title}
         for title, names in SHELVES.items()
         for name in names
     ]
-    conditions = [
+    conditions: list[wire_exercises.ConditionKind] = [
         {"kind": kind, "words": each.words.replace("{most}", "…"), "counts": each.counts}
         for kind, each in CONDITIONS.items()
     ]
@@ -81,7 +86,7 @@ def _key(exercise: Exercise) -> str:
     return "x" + hashlib.sha256(encode_exercise(exercise).encode()).hexdigest()[:16]
 
 
-def _entry(exercise: Exercise) -> Record:
+def _entry(exercise: Exercise) -> wire_exercises.ExerciseEntry:
     """An exercise in a list or on a sheet, without its solution."""
     return {
         "key": _key(exercise),
@@ -95,8 +100,8 @@ def _entry(exercise: Exercise) -> Record:
     }
 
 
-@or_refusal
-def exercise(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def exercise(handlers: Handlers, fields: _Fields) -> wire_exercises.OpenedExercise | wire.Refusal:
     """One exercise with the text that the editor begins with, its tests and its hint."""
     exercise = _exercise(fields)
     notation = exercise.solution.notation
@@ -112,7 +117,7 @@ def exercise(handlers: Handlers, fields: _Fields) -> Record:
     }
 
 
-def _grammar_record(written: GrammarText) -> Record:
+def _grammar_record(written: GrammarText) -> wire_exercises.WrittenGrammar:
     return {
         "text": written.text,
         "notation": str(written.notation),
@@ -121,8 +126,10 @@ def _grammar_record(written: GrammarText) -> Record:
     }
 
 
-@or_refusal
-def check_exercise(handlers: Handlers, fields: _Fields) -> Record:
+@question(HEAVY)
+def check_exercise(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.ExerciseVerdict | wire.Refusal:
     """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
     exercise, request = _exercise(fields), TextRequest.of(fields)
     if not request.options and request.notation is exercise.solution.notation:
@@ -135,12 +142,14 @@ def check_exercise(handlers: Handlers, fields: _Fields) -> Record:
         graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
         return _verdict(exercise, graded, None)
     model_answer = exercise.solution  # cached by the pipeline, whose size is bounded
-    solution = _solution(handlers, _grammar_record(model_answer))
+    solution = _solution(handlers, {**_grammar_record(model_answer)})
     graded = exercise.check_grammar(compiled.accepting, solution=solution, limits=_COMPARE_LIMITS)
     return _verdict(exercise, graded, compiled.grammar)
 
 
-def _verdict(exercise: Exercise, graded: Graded, answer: Grammar | None) -> Record:
+def _verdict(
+    exercise: Exercise, graded: Graded, answer: Grammar | None
+) -> wire_exercises.ExerciseVerdict:
     text = None if graded.counterexample is None else _utf8(graded.counterexample)
     return {
         "ok": True,
@@ -177,7 +186,7 @@ def _verdict_sentence(graded: Graded) -> str:
     return sentence.replace("The answer ", "Your answer ", 1)
 
 
-def _path(answer: Grammar, text: str) -> list[Record]:
+def _path(answer: Grammar, text: str) -> list[wire_exercises.PathPart]:
     """The states of a drawn machine along a text; empty for other notations."""
     machine = drawn(answer)
     if machine is None or len(text) > _MAX_PATH:
@@ -198,8 +207,10 @@ def _path(answer: Grammar, text: str) -> list[Record]:
     ]
 
 
-@or_refusal
-def exercise_answer(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def exercise_answer(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.ModelAnswer | wire.Refusal:
     """The model answer, when the reader asks for it."""
     exercise = _exercise(fields)
     return {"ok": True, **_grammar_record(exercise.solution), "teaches": exercise.teaches}
@@ -208,8 +219,10 @@ def exercise_answer(handlers: Handlers, fields: _Fields) -> Record:
 # -- a teacher's exercise and course ---------------------------------------------------------------
 
 
-@or_refusal
-def suggest_examples(handlers: Handlers, fields: _Fields) -> Record:
+@question(HEAVY)
+def suggest_examples(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.SuggestedExamples | wire.Refusal:
     """Texts of a solution, and texts one edit away that it rejects, for the maker."""
     grammar = _solution(handlers, fields)
     return {
@@ -235,8 +248,10 @@ def _solution(handlers: Handlers, fields: _Fields) -> Grammar:
     return compiled.accepting
 
 
-@or_refusal
-def make_exercise(handlers: Handlers, fields: _Fields) -> Record:
+@question(HEAVY)
+def make_exercise(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.MadeExercise | wire.Refusal:
     """The fragment of the link to a new exercise, after its examples and conditions are checked."""
     request = TextRequest.of(fields)
     _solution(handlers, fields)
@@ -264,16 +279,16 @@ def _lines(fields: _Fields, key: str) -> list[str]:
     return [text_in({key: each}, key, MAX_TRIED_CHARACTERS) for each in texts]
 
 
-@or_refusal
-def make_course(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def make_course(handlers: Handlers, fields: _Fields) -> wire_exercises.MadeLink | wire.Refusal:
     """The fragment of the link to a course; ``items`` has a name or link on each line."""
     lines = text_in(fields, "items", MAX_LINK).splitlines()
     course = course_of(text_in(fields, "title", 1_000), lines)
     return {"ok": True, "link": encode_course(course)}
 
 
-@or_refusal
-def course(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def course(handlers: Handlers, fields: _Fields) -> wire_exercises.CourseAnswer | wire.Refusal:
     """A course as a list."""
     course = decode_course(text_in(fields, "course", MAX_LINK))
     return {
@@ -288,12 +303,14 @@ def course(handlers: Handlers, fields: _Fields) -> Record:
     }
 
 
-@or_refusal
-def solution_sheet(handlers: Handlers, fields: _Fields) -> Record:
+@question(LIGHT)
+def solution_sheet(
+    handlers: Handlers, fields: _Fields
+) -> wire_exercises.SolutionSheet | wire.Refusal:
     """The exercises of a list of names and links, with solutions, for a teacher's sheet."""
     lines = text_in(fields, "items", MAX_LINK).splitlines()
     items = course_of("", lines).items
-    sheet = [
+    sheet: list[wire_exercises.SolvedExercise] = [
         {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}
         for each in items
         if isinstance(each, Exercise)

@@ -7,11 +7,14 @@ gives the full answer for one token, with places in the grammar and the path in 
 from __future__ import annotations
 
 from itertools import islice
+from typing import cast
 
 from workbench.analysis.earley import ExpectedPiece, Frame
 from workbench.analysis.explain import Explanation, explain, explain_each
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui import wire
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import (
     TextRequest,
     bytes_in,
@@ -20,6 +23,7 @@ from workbench.app.ui.requests import (
     tokens_in,
 )
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import LIGHT
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten, visible
@@ -101,7 +105,8 @@ def _note(explanation: Explanation) -> str:
     return note if len(note) <= _MAX_NOTE else note[: _MAX_NOTE - 1] + "…"
 
 
-def explain_tokens(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def explain_tokens(handlers: Handlers, fields: Record) -> wire.Reasons:
     """A short note for each of several tokens: why it is forbidden after a text."""
     try:
         grammar = handlers.compiled(TextRequest.of(fields)).grammar
@@ -120,8 +125,8 @@ def explain_tokens(handlers: Handlers, fields: Record) -> Record:
         return {"reasons": [], "problem": error.message}
 
 
-@or_refusal
-def why(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def why(handlers: Handlers, fields: Record) -> wire.Why | wire.Refusal:
     """Why one token is forbidden after a text: what was read, and what was expected next.
 
     Without a token it explains the end; a test string is sent as a token after an empty text, with
@@ -146,7 +151,7 @@ def why(handlers: Handlers, fields: Record) -> Record:
     if explanation.allowed and not answer["reason"] and token and switch_in(fields, "finish"):
         answer["allowed"] = False
         answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
-    return {"ok": True, "path": path, "before": text[:shown].hex(), **answer}
+    return cast("wire.Why", {"ok": True, "path": path, "before": text[:shown].hex(), **answer})
 
 
 class _LabelReasons:
@@ -201,7 +206,7 @@ def _explanation(explanation: Explanation, source: Source) -> Record:
     }
 
 
-def _cells(explanation: Explanation) -> list[Record]:
+def _cells(explanation: Explanation) -> list[wire.Cell]:
     """The token in cells: the part that was read, the cell that fails, the rest.
 
     A cell is a character, or a byte that is not part of a character.
@@ -215,7 +220,7 @@ def _cells(explanation: Explanation) -> list[Record]:
     read, rest = _pieces(explanation.token[:cut]), _pieces(explanation.token[cut:])
     fails = rest[:1] if explanation.byte is not None else []
     after = rest[len(fails) :]
-    cells = [{"text": text, "is": "read"} for text in read[-_MAX_BEFORE:]]
+    cells: list[wire.Cell] = [{"text": text, "is": "read"} for text in read[-_MAX_BEFORE:]]
     if len(read) > _MAX_BEFORE:
         cells.insert(0, {"text": "…", "is": "more"})
     cells += [{"text": text, "is": "fails"} for text in fails]
@@ -229,11 +234,11 @@ def _pieces(data: bytes) -> list[str]:
     return [visible(character) for character in data.decode("utf-8", "surrogateescape")]
 
 
-def _frame(frame: Frame) -> Record:
+def _frame(frame: Frame) -> wire.StackFrame:
     return {"rule": frame.rule, "start": frame.span.start, "end": frame.span.end}
 
 
-def _place(piece: ExpectedPiece, source: Source) -> Record:
+def _place(piece: ExpectedPiece, source: Source) -> wire.Place:
     start, end, whole = piece.span.start, piece.span.end, piece.whole
     line, column = source.position(start)
     innermost = [stack[-1].rule for stack in piece.stacks if stack]

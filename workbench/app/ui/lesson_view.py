@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import lru_cache
 from typing import Any
 
-from workbench.app.lessons import lesson_reader
+from workbench.app.lessons import lesson_reader, questions
 from workbench.app.lessons.automaton_films import MAX_INPUT
 from workbench.app.lessons.films import EXPLAINED, UPRIGHT, film
 from workbench.app.lessons.lesson import (
@@ -25,11 +25,12 @@ from workbench.app.lessons.lesson import (
 from workbench.app.lessons.lesson_tables import table
 from workbench.app.lessons.lesson_world import OPTIONS
 from workbench.app.lessons.merge_films import rule_name
-from workbench.app.lessons.questions import question
+from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.explain_view import why
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Graph
@@ -42,11 +43,11 @@ Fields = Mapping[str, Any]
 MAX_NARROW_COLUMNS = 7
 
 
-@or_refusal
-def lesson_list(handlers: Handlers, fields: Fields) -> Record:
+@question(LIGHT)
+def lesson_list(handlers: Handlers, fields: Fields) -> wire_cards.LessonList | wire.Refusal:
     """Every lesson with its shelf and the titles of its steps."""
     lessons = lesson_reader.lessons()
-    listed = [
+    listed: list[wire_cards.ShelvedLesson] = [
         {**_entry(lessons[name]), "shelf": title}
         for title, names in lesson_reader.SHELVES.items()
         for name in names
@@ -54,7 +55,7 @@ def lesson_list(handlers: Handlers, fields: Fields) -> Record:
     return {"ok": True, "lessons": listed}
 
 
-def _entry(lesson: Lesson) -> Record:
+def _entry(lesson: Lesson) -> wire_cards.LessonEntry:
     return {
         "name": lesson.name,
         "title": lesson.title,
@@ -64,19 +65,19 @@ def _entry(lesson: Lesson) -> Record:
     }
 
 
-@or_refusal
-def lesson(handlers: Handlers, fields: Fields) -> Record:
+@question(LIGHT)
+def lesson(handlers: Handlers, fields: Fields) -> wire_cards.LessonContent | wire.Refusal:
     """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
     return _content(lesson_reader.lesson(text_in(fields, "lesson", 40)).name)
 
 
 @lru_cache(maxsize=32)
-def _content(name: str) -> Record:
+def _content(name: str) -> wire_cards.LessonContent:
     lesson = lesson_reader.lesson(name)
     return {"ok": True, **_entry(lesson), "pages": [_page(step) for step in lesson.steps]}
 
 
-def _page(step: Step) -> Record:
+def _page(step: Step) -> wire_cards.LessonPage:
     computed = table(step.table, step.world) if step.table else None
     return {
         "title": step.title,
@@ -87,15 +88,18 @@ def _page(step: Step) -> Record:
         "explained": step.figure is not None and step.figure.name in EXPLAINED,
         "caption": step.caption,
         "given": _given_world(step),
-        "table": computed
-        and {
-            "caption": computed.caption,
-            "heads": list(computed.heads),
-            "rows": list(computed.rows),
-            "hidden": [i for i, head in enumerate(computed.heads) if head in step.hidden],
-        },
+        "table": None if computed is None else _table(computed, step.hidden),
         "question": _question(step),
-        "open": step.opening and _opening(step.opening),
+        "open": None if step.opening is None else _opening(step.opening),
+    }
+
+
+def _table(computed: Table, hidden: Collection[str]) -> wire_cards.LessonTable:
+    return {
+        "caption": computed.caption,
+        "heads": list(computed.heads),
+        "rows": [list(row) for row in computed.rows],
+        "hidden": [i for i, head in enumerate(computed.heads) if head in hidden],
     }
 
 
@@ -104,7 +108,7 @@ def _is_broad(computed: Table | None) -> bool:
     return computed is not None and len(computed.heads) > MAX_NARROW_COLUMNS
 
 
-def _given_world(step: Step) -> Record:
+def _given_world(step: Step) -> wire_cards.LessonWorld:
     """The language and the tokens of a step."""
     world = step.world
     return {
@@ -115,14 +119,14 @@ def _given_world(step: Step) -> Record:
     }
 
 
-def _question(step: Step) -> Record | None:
+def _question(step: Step) -> wire_cards.LessonQuestion | None:
     if step.question is None:
         return None
-    quiz = question(step.question, step.world)
+    quiz = questions.question(step.question, step.world)
     return {"ask": step.question.ask, "form": quiz.form, "options": list(quiz.options)}
 
 
-def _opening(opening: Opening) -> Record:
+def _opening(opening: Opening) -> wire_cards.LessonOpening:
     return {
         "text": opening.text if opening.notation == "regex" else opening.text.strip() + "\n",
         "notation": opening.notation,
@@ -136,8 +140,8 @@ def _opening(opening: Opening) -> Record:
     }
 
 
-@or_refusal
-def lesson_figure(handlers: Handlers, fields: Fields) -> Record:
+@question(HEAVY)
+def lesson_figure(handlers: Handlers, fields: Fields) -> wire_cards.FilmAnswer | wire.Refusal:
     """A step's film, for the lesson's input or for the reader's."""
     step = _step(fields)
     if step.figure is None:
@@ -167,7 +171,7 @@ def _given(fields: Fields) -> Given:
     raise LessonError("expected a text or tokens")
 
 
-def film_record(film: Film, direction: Direction, *, again: bool = False) -> Record:
+def film_record(film: Film, direction: Direction, *, again: bool = False) -> wire_cards.FilmAnswer:
     """A film with its pictures; ``again``: the page has these already."""
     opens_at = film.opens_at if film.opens_at >= 0 else len(film.frames) - 1
     return {
@@ -180,7 +184,7 @@ def film_record(film: Film, direction: Direction, *, again: bool = False) -> Rec
     }
 
 
-def _frame(frame: Frame) -> Record:
+def _frame(frame: Frame) -> wire_cards.FilmFrame:
     return {
         "say": frame.say,
         "good": frame.good,
@@ -207,7 +211,7 @@ def _frame(frame: Frame) -> Record:
     }
 
 
-def view_record(view: View) -> Record:
+def view_record(view: View) -> wire_cards.FilmView:
     """What is highlighted and what is visible, by the ids of the picture's elements."""
     return {
         "lit": [f"state-{node}" for node in view.lit],
@@ -222,7 +226,7 @@ def view_record(view: View) -> Record:
     }
 
 
-def _graph(graph: Graph, direction: Direction) -> Record:
+def _graph(graph: Graph, direction: Direction) -> wire_cards.FilmGraph:
     """A graph as the script ``wb.graph`` expects it."""
     return {
         "name": graph.name,
@@ -241,8 +245,8 @@ def _graph(graph: Graph, direction: Direction) -> Record:
     }
 
 
-@or_refusal
-def lesson_why(handlers: Handlers, fields: Fields) -> Record:
+@question(LIGHT)
+def lesson_why(handlers: Handlers, fields: Fields) -> wire.Why | wire.Refusal:
     """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
     world, given, token_id = _step(fields).world, _given(fields), fields.get("token")
     tokens = world.vocabulary.tokens
@@ -259,17 +263,18 @@ def lesson_why(handlers: Handlers, fields: Fields) -> Record:
         "so_far": world.vocabulary.decode(given).hex(),
         "token": None if token is None else token.hex(),
     }
-    return why(handlers, asked)
+    answer: wire.Why | wire.Refusal = why.function(handlers, asked)
+    return answer
 
 
-@or_refusal
-def lesson_answer(handlers: Handlers, fields: Fields) -> Record:
+@question(LIGHT)
+def lesson_answer(handlers: Handlers, fields: Fields) -> wire_cards.Judged | wire.Refusal:
     """The engine's reply to an answer."""
     step = _step(fields)
     if step.question is None:
         raise LessonError("this step has no question")
-    reply = question(step.question, step.world).judge(_answer(fields))
-    notes = [{"option": option, "why": why} for option, why in reply.notes]
+    reply = questions.question(step.question, step.world).judge(_answer(fields))
+    notes: list[wire_cards.Note] = [{"option": option, "why": why} for option, why in reply.notes]
     return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from textwrap import dedent
 
-from workbench.app.ui.run_records import Record
+from workbench.app.ui import wire
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.grammar.notations import Notation
@@ -137,7 +137,7 @@ _SCHEMA_KEYWORDS = frozenset(
 )
 
 
-def schema_inside(text: str) -> Record | None:
+def schema_inside(text: str) -> wire.SchemaInside | None:
     """The pointer and text of the schema in a tool description; None for other texts."""
     try:
         node = Document(Source(text, "schema")).root

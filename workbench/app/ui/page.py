@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.app.ui.handlers import Handlers, encoded
+from workbench.app.ui.opening_view import page_record
 from workbench.app.ui.page_files import head, release, skeleton
 
 _DOCUMENT = """\
@@ -34,5 +35,5 @@ PARTS = (
 def document(handlers: Handlers) -> str:
     """The page; it has the examples and the methods, and no text of a visitor."""
     parts = {name: f'<div id="wb-{name}">{skeleton(name)}</div>' for name in PARTS}
-    opening = encoded({**handlers.page(), **release()}).replace("<", "\\u003c")
+    opening = encoded({**page_record(handlers), **release()}).replace("<", "\\u003c")
     return _DOCUMENT.format(head=head(), opening=opening, **parts)

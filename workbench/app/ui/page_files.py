@@ -33,8 +33,11 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from pathlib import Path
 from types import MappingProxyType
 
+from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers, encoded
+from workbench.app.ui.question import question
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import LIGHT
 from workbench.base.resources import STATIC
 from workbench.grammar.export.registry import EXPORTS
 from workbench.grammar.notations import FINISHING, Notation
@@ -228,7 +231,8 @@ _SOURCE_LABELS = ("source", "source code", "repository", "homepage")
 _PACKAGES = ("gradio", "torch", "transformers", "numba", "lark", "graphviz", "pygraphviz")
 
 
-def about(handlers: Handlers, _: Record) -> Record:
+@question(LIGHT)
+def about(handlers: Handlers, _: Record) -> wire_cards.About:
     """Versions of Python and of the packages, and the limits for a grammar."""
     limits = handlers.pipeline.limits
     return {

@@ -9,18 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workbench.analysis.run_tracing import PicturedMachine
+from workbench.app.ui import wire, wire_cards, wire_parts
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import View, leaving_edges, sentence
-from workbench.app.ui.requests import (
-    text_in,
+from workbench.app.ui.pictures import (
+    TABLE,
+    TOGETHER,
+    View,
+    flags,
+    leaving_edges,
+    picture,
+    sentence,
+    table,
 )
+from workbench.app.ui.question import question
+from workbench.app.ui.requests import TextRequest, text_in
 from workbench.app.ui.run_records import Record
-from workbench.base.errors import WorkbenchError
+from workbench.app.ui.shares import HEAVY, LIGHT
+from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import visible
 from workbench.constraint.labels import label_vocabulary
+from workbench.constraint.masks import TokenMask
 from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.graph import Graph
 from workbench.drawing.reductions import calm, fold_counts
+from workbench.drawing.tikz import tikz
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 #: States that a search returns.
@@ -30,14 +42,70 @@ _MAX_FOUND = 12
 _MAX_TOKENS = 2_000
 
 
-def find_states(handlers: Handlers, fields: Record) -> Record:
+#: The hint where a machine of rules is too large to be drawn.
+_RAILROAD = "Railroad draws the rules without their machine"
+
+
+@question(HEAVY)
+def draw_machine(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
+    """A machine as SVG with the data of its parts, or the reason why there is no picture."""
+    return _picture(handlers, fields)
+
+
+def _picture(handlers: Handlers, fields: Record) -> wire_parts.Picture:
+    """A machine as SVG with the data of its parts.
+
+    Raises: WorkbenchError where there is no picture.
+    """
+    try:
+        machine, drawn, is_own = handlers.drawn(fields)
+        view = View.of(fields)
+        if text_in(fields, "tab", 40) == TABLE:
+            return table(drawn, view.centre)
+        return picture(drawn, machine, view, is_own=is_own)
+    except LimitError as error:
+        grammar = handlers.compiled(TextRequest.of(fields)).grammar
+        if grammar is None or grammar.tree is None:
+            raise
+        raise LimitError(error.message, error.budget, _RAILROAD) from None
+
+
+@question(HEAVY)
+def draw_tikz(handlers: Handlers, fields: Record) -> wire_cards.TikzAnswer | wire.Refusal:
+    """The picture of ``draw_machine`` for LaTeX, or the reason for its absence."""
+    return {"ok": True, "tikz": tikz(_picture(handlers, fields)["svg"])}
+
+
+@question(HEAVY)
+def draw_flags(handlers: Handlers, fields: Record) -> wire_parts.Flags | wire.Refusal:
+    """The tokens that may follow a text, as flags over the picture of the tab Together."""
+    return flags_with(handlers, fields, None)
+
+
+def flags_with(handlers: Handlers, fields: Record, mask: TokenMask | None) -> wire_parts.Flags:
+    """The answer of ``draw_flags`` with the mask of a run; None computes it from the request.
+
+    Raises: WorkbenchError where there is no picture.
+    """
+    drawn, is_own = handlers.over_tokens(fields)
+    under = handlers.drawn({**fields, "tab": TOGETHER})[1]
+    if mask is None and not is_own:
+        mask = handlers.run_mask(fields)
+    answer = flags(drawn, under, View.of(fields), mask)
+    if is_own:
+        answer["count"] += ", of the figure's own tokens"
+    return answer
+
+
+@question(LIGHT)
+def find_states(handlers: Handlers, fields: Record) -> wire_parts.FoundStates:
     """States by number or name, by the name of their rule, by the labels of their edges."""
     try:
         machine, drawn, _ = handlers.drawn(fields)
         query = text_in(fields, "query", 80).strip()
         if not query:
             return {"ok": True, "found": []}
-        seen: dict[str, Record] = {}
+        seen: dict[str, wire_parts.FoundState] = {}
         for state, why in _matches(
             _graph_to_search(handlers, fields, machine, drawn), query, drawn
         ):
@@ -100,7 +168,8 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
             yield node.id, "its number"
 
 
-def about_edge(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def about_edge(handlers: Handlers, fields: Record) -> wire_parts.AboutEdge:
     """All tokens of an edge of a machine over tokens."""
     try:
         if "parts" in fields:

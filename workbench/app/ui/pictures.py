@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
+from workbench.app.ui import wire_parts
 from workbench.app.ui.requests import bytes_in, number_in, text_in, texts_in
 from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
@@ -110,7 +111,7 @@ def box_of(fields: Record) -> Box:
     return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
-def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> Record:
+def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> wire_parts.Picture:
     """A machine, or the part of it around a state, as SVG with the data of states and edges.
 
     ``is_own`` is true if it has tokens that are not the model's.
@@ -128,13 +129,14 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> Reco
     escapes = ESCAPES_NOTE if shows_escapes(graph) else ""
     note = " · ".join(filter(None, (drawing.note, graph.note, escapes)))
     where = {**graph.where, **drawing.where}
-    return {
+    seen = drawing.opening
+    record: wire_parts.Picture = {
         "ok": True,
         "svg": drawing.svg,
         "count": count,
         "centre": centre,
         "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
-        "opening": asdict(drawing.opening),
+        "opening": {"x": seen.x, "y": seen.y, "scale": seen.scale, "height": seen.height},
         "whole": drawing.whole,
         "legible": drawing.legible,
         "note": f"over the figure's own tokens · {note}".rstrip(" ·") if is_own else note,
@@ -142,11 +144,13 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> Reco
         "rules": _first_states(drawn, machine),
         "follow": None if is_own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
-        **_folded_numbers(graph, drawn.numbers),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
     }
+    if numbers := _folded_numbers(graph, drawn.numbers):
+        record["numbers"] = numbers
+    return record
 
 
 def _drawing(drawn: Drawn, machine: Machine, view: View, centre: str) -> Drawing:
@@ -175,7 +179,7 @@ def _drawing(drawn: Drawn, machine: Machine, view: View, centre: str) -> Drawing
     )
 
 
-def flags(drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None) -> Record:
+def flags(drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None) -> wire_parts.Flags:
     """The tokens that may follow in a state, as flags over the picture of ``under``.
 
     ``drawn`` is the machine over tokens. ``mask`` is that of a run that allows fewer tokens than
@@ -233,11 +237,10 @@ def _base(under: Drawn, view: View) -> Graph:
     return machine_graph(under.parts, view.centre, folded=view.chains, unfolded=view.unfolded)
 
 
-def _folded_numbers(graph: Graph, numbers: Mapping[str, str]) -> Record:
+def _folded_numbers(graph: Graph, numbers: Mapping[str, str]) -> dict[str, str]:
     """The numbers that pictures show for the states folded into edges, where they have others."""
     folded = (state for edge in graph.edges if edge.chains for state in edge.inside)
-    shown = {state: numbers[state] for state in folded if numbers.get(state, state) != state}
-    return {"numbers": shown} if shown else {}
+    return {state: numbers[state] for state in folded if numbers.get(state, state) != state}
 
 
 def _first_states(drawn: Drawn, machine: Machine) -> dict[str, str]:
@@ -302,7 +305,7 @@ def _extent_note(graph: Graph, total: int) -> str:
     return f"{shown:,} of {total:,} states"
 
 
-def _state(node: Node) -> Record:
+def _state(node: Node) -> wire_parts.State:
     return {
         "id": node.id,
         "label": node.label,
@@ -312,7 +315,7 @@ def _state(node: Node) -> Record:
     }
 
 
-def _edge(edge: Edge) -> Record:
+def _edge(edge: Edge) -> wire_parts.Edge:
     return {
         "source": edge.source,
         "target": edge.target,
@@ -329,7 +332,7 @@ def _edge(edge: Edge) -> Record:
     }
 
 
-def table(drawn: Drawn, centre: str = "") -> Record:
+def table(drawn: Drawn, centre: str = "") -> wire_parts.Picture:
     """A machine as rows; of a machine built in part, the part around a state."""
     graph = drawn.parts.around(drawn.names.get(centre, centre), _MAX_LISTED_STATES)
     rows = list(islice(_rows(graph), MAX_ROWS))

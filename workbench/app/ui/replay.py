@@ -28,11 +28,14 @@ from workbench import __version__
 from workbench.analysis.problems import Diagnosis
 from workbench.analysis.run_tracing import STACKS, PicturedMachine
 from workbench.app.pipeline import Compiled, Options, Pipeline
+from workbench.app.ui import wire_cards
 from workbench.app.ui.compare_opening import RECORDED, recorded_comparison
 from workbench.app.ui.explain_view import or_too_late, reasons
+from workbench.app.ui.grammar_view import check_texts
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
+from workbench.app.ui.picture_view import draw_machine, flags_with
 from workbench.app.ui.pictures import TOGETHER
 from workbench.app.ui.requests import RunRequest, TextRequest, bytes_in, monitor_in, switch_in
 from workbench.app.ui.run_records import Record, line, stop_record
@@ -100,7 +103,12 @@ def _text(name: str) -> str:
     return (STATIC / name).read_text("utf-8")
 
 
-def replay(about: Record, steps: Sequence[Record], end: Record | None, drawn: Record) -> str:
+def replay(
+    about: Record,
+    steps: Sequence[Mapping[str, Any]],
+    end: Record | None,
+    drawn: wire_cards.ReplayDrawing,
+) -> str:
     """The whole file.
 
     ``about`` has text, notation, start, prompt, model and settings of the run, as in the ``head``
@@ -191,7 +199,7 @@ class _Moment:
 
 def drawn(
     handlers: Handlers, fields: Record, taken: Sequence[Taken], masks: Masks | None = None
-) -> Record:
+) -> wire_cards.ReplayDrawing:
     """The answers that a page would request while a reader views a run.
 
     ``pictures``: the pictures of each tab. ``flags``: the tokens that may follow at each step; they
@@ -271,8 +279,8 @@ def _flags(
         if len(records) == MAX_PICTURES or time.monotonic() > until:
             break
         mask = None if masks is None else masks(count)
-        record = handlers.flags({**request, "centre": state, "so_far": so_far}, mask)
-        if record.get("ok"):
+        with suppress(WorkbenchError):  # without a picture
+            record = flags_with(handlers, {**request, "centre": state, "so_far": so_far}, mask)
             records.setdefault(json.dumps(record), {**record, "of": []})["of"].append(key)
             seen.add(key)
     return list(records.values())
@@ -299,7 +307,7 @@ def _parts(
 
 def _draw(handlers: Handlers, request: Record) -> Record | None:
     """A picture without its opening view, which depends on the size of the window."""
-    picture = handlers.draw(request)
+    picture = draw_machine(handlers, request)
     if not picture.get("ok"):
         return None
     return {key: value for key, value in picture.items() if key != "opening"}
@@ -399,7 +407,7 @@ def _alone(handlers: Handlers, name: str, fields: Record) -> Record:
     steps = [record for record in _whole_run(handlers, name, free) if record["k"] == "step"]
     tokens = [step["token"] for step in steps if not step["token"].get("end")]
     text = b"".join(_bytes(token) or b"" for token in tokens).decode("utf-8", "replace")
-    (verdict,) = handlers.check({**fields, "texts": [text]})["results"]
+    (verdict,) = check_texts(handlers, {**fields, "texts": [text]})["results"]
     return {"tokens": tokens, "accepted": verdict["accepted"]}
 
 

@@ -27,9 +27,12 @@ from typing import Any
 
 import numpy as np
 
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui import wire, wire_compare
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY, LIGHT, READING
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS, Limits
 from workbench.grammar.notations import Notation, options_in
@@ -197,8 +200,8 @@ def _read(files: Sequence[Path], out: Path, limits: Limits) -> None:
 # -- questions -------------------------------------------------------------------------------------
 
 
-@or_refusal
-def send_results(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def send_results(handlers: Handlers, fields: Record) -> wire_compare.ResultsPart | wire.Refusal:
     """Take a part of a file; ``received`` bytes of the file are there."""
     upload = _upload_in(fields)
     number = int(number_in(fields, "file", 0, 0, _MAX_FILES - 1))
@@ -218,8 +221,8 @@ def _upload_in(fields: Record) -> str:
     return name
 
 
-@or_refusal
-def open_results(handlers: Handlers, fields: Record) -> Record:
+@question(READING)
+def open_results(handlers: Handlers, fields: Record) -> wire_compare.OpenedResults | wire.Refusal:
     """Read the files of an upload, or the file that the page is served with."""
     store, served = results_store(), handlers.served_results
     if switch_in(fields, "served"):
@@ -236,7 +239,7 @@ def open_results(handlers: Handlers, fields: Record) -> Record:
         store.close(upload)
 
 
-def _about(name: str, stored: StoredRows) -> Record:
+def _about(name: str, stored: StoredRows) -> wire_compare.OpenedResults:
     about = stored.about
     settings, columns = about["settings"], about["columns"]
     usual = "runs of methods" if "contender" in columns else "rows"
@@ -271,15 +274,15 @@ def _numbers(stored: StoredRows, fields: Record, wanted: str) -> list[int]:
     return stored.numbers(wanted, text_in(fields, "sort", 200), down=switch_in(fields, "down"))
 
 
-@or_refusal
-def results_rows(_: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def results_rows(_: Handlers, fields: Record) -> wire_compare.ResultsRows | wire.Refusal:
     """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
     stored, wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "rows": []}
     numbers = _numbers(stored, fields, wanted)
     offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
-    rows = [
+    rows: list[wire_compare.ResultsRow] = [
         {"n": n, "cells": [_cell_value(value) for value in cells]}
         for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
     ]
@@ -292,14 +295,14 @@ def _cell_value(value: Any) -> Any:  # noqa: ANN401  # a cell
     return value
 
 
-@or_refusal
-def results_row(_: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def results_row(_: Handlers, fields: Record) -> wire_compare.OpenedRow | wire.Refusal:
     """A row with its texts, its grammar for the editor, and the tokens of its run."""
     stored, _wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
     row = stored.row(int(number_in(fields, "n", 0, 0, 2**40)))
-    values = [
+    values: list[wire_compare.ResultsValue] = [
         {
             "name": name,
             "value": value[:MAX_TEXT_CHARACTERS] if isinstance(value, str) else value,
@@ -312,7 +315,7 @@ def results_row(_: Handlers, fields: Record) -> Record:
     return {"ok": True, "lost": False, "values": values, "grammar": grammar, "tokens": tokens}
 
 
-def _grammar_of(row: Record) -> Record | None:
+def _grammar_of(row: Record) -> wire_compare.ResultsGrammar | None:
     """The grammar of a row as the editor opens it; None for none, or one too long for it."""
     text = row.get("grammar")
     if not isinstance(text, str) or len(text) > MAX_TEXT_CHARACTERS:
@@ -340,24 +343,25 @@ def _tokens_of(text: object) -> list[int]:
     return ids if is_valid and len(ids) <= _MAX_TOKENS else []
 
 
-@or_refusal
-def results_plot(_: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def results_plot(_: Handlers, fields: Record) -> wire_compare.ResultsPlot | wire.Refusal:
     """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
     stored, wanted = _requested_rows(fields)
     if stored is None:
         return {"ok": True, "lost": True, "groups": [], "left": 0}
     values_by_group = stored.distribution(text_in(fields, "column", 200), wanted)
-    groups = [{"name": name[:120], **_box(np.array(each))} for name, each in values_by_group]
+    groups = [_box(name[:120], np.array(each)) for name, each in values_by_group]
     groups_left = len(groups) - _MAX_GROUPS
     return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, groups_left)}
 
 
-def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
+def _box(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> wire_compare.ResultsBox:
     """The numbers of a box: whiskers end at the last value within 1.5 quartile distances."""
     first, median, third = np.percentile(values, (25, 50, 75))
     reach = 1.5 * (third - first)
     inside = values[(values >= first - reach) & (values <= third + reach)]
     return {
+        "name": name,
         "count": len(values),
         "outside": len(values) - len(inside),
         "low": float(inside.min()),
@@ -368,8 +372,8 @@ def _box(values: np.ndarray[Any, np.dtype[np.float64]]) -> Record:
     }
 
 
-@or_refusal
-def results_csv(_: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def results_csv(_: Handlers, fields: Record) -> wire_compare.ResultsCsv | wire.Refusal:
     """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
     stored, wanted = _requested_rows(fields)
     if stored is None:
@@ -386,5 +390,10 @@ def results_csv(_: Handlers, fields: Record) -> Record:
         for row in stored.whole_rows(chosen):
             lines.writerow(row)
         offset += len(chosen)
-    answer = {"total": len(numbers), "next": offset, "text": text.getvalue()}
-    return {"ok": True, "lost": False, **answer}
+    return {
+        "ok": True,
+        "lost": False,
+        "total": len(numbers),
+        "next": offset,
+        "text": text.getvalue(),
+    }

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import RunRequest, room_left, text_in, token_in
 from workbench.app.ui.run_records import (
     WORDS,
@@ -36,6 +37,7 @@ from workbench.app.ui.run_records import (
     token_record,
     turn_record,
 )
+from workbench.app.ui.shares import LIGHT, MODEL
 from workbench.app.ui.streams import BATCH_SECONDS, Work
 from workbench.base.errors import (
     EndedError,
@@ -183,7 +185,7 @@ def _steps(
             answer = yield item
         else:
             answer = None
-            yield record_of(item, constraint, compiled, follower)
+            yield {**record_of(item, constraint, compiled, follower)}
     record = stop_record(generation.trace, milliseconds_since(started))
     if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
         record |= full_record()
@@ -193,7 +195,7 @@ def _steps(
 
 def record_of(
     step: Step, constraint: TokenMachine, compiled: Compiled, follower: RunTracer
-) -> Record:
+) -> wire.Step:
     """The record of a step; the follower takes its token."""
     vocabulary = constraint.vocabulary
     trace = follower.take(constraint.read_as(step.state, step.token_id))
@@ -202,7 +204,7 @@ def record_of(
     record = step_record(step, trace, cycle, vocabulary)
     more = label_record(constraint, step.state, step.token_id)
     more |= budget_record(constraint, step.state)
-    return record | more | free | draft_record(step, vocabulary)
+    return cast("wire.Step", {**record, **more, **free, **draft_record(step, vocabulary)})
 
 
 def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -> TokenMachine:
@@ -286,15 +288,15 @@ _MAX_FOUND = 40
 _MAX_READ = 1_000
 
 
-@or_refusal
-def turn(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def turn(handlers: Handlers, fields: Record) -> wire.NextAnswer | wire.Refusal:
     """The model's and the mask's next tokens, none taken; or why no token may follow."""
     with _at_position(handlers, RunRequest.of(fields)) as position:
         return {"ok": True, "model": position.model.name, "next": position.next()}
 
 
-@or_refusal
-def take_token(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def take_token(handlers: Handlers, fields: Record) -> wire.TakeAnswer | wire.Refusal:
     """Take a token (the requested one, or a sampled one); returns its step and the next tokens.
 
     The sampled token is that of a run with the same seed.
@@ -311,8 +313,8 @@ def take_token(handlers: Handlers, fields: Record) -> Record:
 MAX_READ_TOKENS = 1_024
 
 
-@or_refusal
-def read_text(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def read_text(handlers: Handlers, fields: Record) -> wire.ReadText | wire.Refusal:
     """A given text as the steps of a run: each token before and after the mask.
 
     The first refused token is marked, and those after it, which the model scores alone.
@@ -340,18 +342,19 @@ def read_text(handlers: Handlers, fields: Record) -> Record:
 
 def _reading_records(
     reading: Reading, constraint: TokenMachine, compiled: Compiled, follower: RunTracer
-) -> Iterator[Record]:
+) -> Iterator[wire.Step]:
     for step in reading.steps:
         if reading.refused is None or step.index < reading.refused:
             yield record_of(step, constraint, compiled, follower)
             continue
         trace = follower.take(step.token)
-        record: Record = {**step_record(step, trace, None, constraint.vocabulary)}
-        yield record | {"read": "refused" if step.index == reading.refused else "alone"}
+        record = cast("wire.Step", step_record(step, trace, None, constraint.vocabulary))
+        record["read"] = "refused" if step.index == reading.refused else "alone"
+        yield record
 
 
-@or_refusal
-def read_prompt(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def read_prompt(handlers: Handlers, fields: Record) -> wire.ReadPrompt | wire.Refusal:
     """The tokens of the prompt as the model reads it, with those of the chat template."""
     request = RunRequest.of(fields)
     model = chatting(handlers.room.model(), request.chat, request.reply)
@@ -359,7 +362,7 @@ def read_prompt(handlers: Handlers, fields: Record) -> Record:
     vocabulary = model.vocabulary
     error = too_long(model, ids)
 
-    def record(token_id: TokenId) -> Record:
+    def record(token_id: TokenId) -> wire.ReadToken:
         token = vocabulary.tokens[token_id]
         if token is None:
             name = vocabulary.names.get(token_id, f"special {token_id}")
@@ -375,15 +378,15 @@ def read_prompt(handlers: Handlers, fields: Record) -> Record:
     }
 
 
-@or_refusal
-def draft_models(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def draft_models(handlers: Handlers, fields: Record) -> wire.DraftModels | wire.Refusal:
     """The models that can propose tokens for the chosen one: served ones with the same tokens."""
     drafts = handlers.rooms.drafts(handlers.room)
     return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in drafts]}
 
 
-@or_refusal
-def find_tokens(handlers: Handlers, fields: Record) -> Record:
+@question(MODEL)
+def find_tokens(handlers: Handlers, fields: Record) -> wire.SearchAnswer | wire.Refusal:
     """The tokens that contain a text, likeliest first within each kind, with probabilities."""
     query = text_in(fields, "query", _MAX_QUERY)
     with _at_position(handlers, RunRequest.of(fields)) as position:
@@ -394,12 +397,12 @@ def find_tokens(handlers: Handlers, fields: Record) -> Record:
         return {"ok": True, "found": [searched_record(distribution, i) for i in ids], "more": more}
 
 
-def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) -> list[Record]:
+def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) -> list[wire.Step]:
     """The steps of taking a request's tokens one after another under a constraint.
 
     Raises: TokenNotAllowed; WorkbenchError as ``_at_position`` does.
     """
-    steps: list[Record] = []
+    steps: list[wire.Step] = []
     with _at_position(handlers, replace(request, prefix=()), constraint) as position:
         for token_id in request.prefix:
             distribution = position.ask()
@@ -467,7 +470,7 @@ class _RunPosition:
         sampling = self.request.sampling
         return () if sampling.is_plain else distribution.stages(sampling, self.context)
 
-    def take(self, distribution: TokenDistribution, token_id: TokenId | None) -> Record:
+    def take(self, distribution: TokenDistribution, token_id: TokenId | None) -> wire.Step:
         """Take a token (None: a sampled one) and advance.
 
         Raises: TokenNotAllowed.
@@ -486,7 +489,7 @@ class _RunPosition:
         self.taken.append(token_id)
         return record_of(step, self.constraint, self.compiled, self.follower)
 
-    def next(self) -> wire.Turn | wire.Stop | Record:
+    def next(self) -> wire.Turn | wire.Stop:
         """The probabilities of the next token, or why no token may follow."""
         if not self.ended and room_left(self.model, self.request.context, len(self.taken)) == 0:
             return full_record()
@@ -495,7 +498,8 @@ class _RunPosition:
             trace, stages = self.follower.take(b""), self.stages(distribution)
             record = turn_record(distribution, len(self.taken), trace, NEXT_TOP, stages)
             more = budget_record(self.constraint, self.state)
-            return {**record, **more, **free_record(self.constraint, self.state, None)}
+            free = free_record(self.constraint, self.state, None)
+            return cast("wire.Turn", {**record, **more, **free})
         reason = StopReason.DEAD_END
         if self.ended and not self._only_the_end():
             reason = StopReason.ACCEPTED
@@ -504,7 +508,7 @@ class _RunPosition:
         whole = text_facts(
             self.model, self.compiled, self.request, self.constraint, self.taken, reason
         )
-        return {**ended_record(reason), **whole}
+        return cast("wire.Stop", {**ended_record(reason), **whole})
 
     def _only_the_end(self) -> bool:
         """Whether only end tokens were allowed."""

@@ -306,11 +306,15 @@ def _port(settings: ServeSettings) -> int:
 
 def _warm(handlers: Handlers) -> None:
     """Compute in advance what the first visitor needs: pictures, kernels, the model."""
-    if (first := handlers.page()["first"]) is not None:
-        handlers.compile(first)
+    from workbench.app.ui.grammar_view import compile_grammar
+    from workbench.app.ui.opening_view import page_record
+    from workbench.app.ui.picture_view import draw_flags, draw_machine
+
+    if (first := page_record(handlers)["first"]) is not None:
+        compile_grammar(handlers, first)
         for tab in ("together", "stack"):
-            handlers.draw({**first, "tab": tab})
-        handlers.flags({**first, "tab": "together"})
+            draw_machine(handlers, {**first, "tab": tab})
+        draw_flags(handlers, {**first, "tab": "together"})
     with suppress(WorkbenchError):  # the page says why a model cannot be loaded
         handlers.room.model()
     gc.collect()  # frozen objects are never collected

@@ -9,11 +9,14 @@ import numpy as np
 from workbench.analysis.earley import SourceRecognizer
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
+from workbench.app.ui import wire, wire_parts
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import tokens_between
 from workbench.app.ui.pictures import sentence
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import TextRequest, text_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import describe, in_brief
 from workbench.automata.code_points import character_edges
 from workbench.automata.graphs import reachable
@@ -38,56 +41,56 @@ _MAX_VISITED = 4_000
 _MAX_PLACES = 4
 
 
-def about_state(handlers: Handlers, fields: Record) -> Record:
+@question(LIGHT)
+def about_state(handlers: Handlers, fields: Record) -> wire_parts.AboutState | wire.Refusal:
     """What may be read in a state, a text that leads to it, and its places in the grammar."""
     try:
         state = text_in(fields, "state", 40)
         machine, drawn, _ = handlers.drawn(fields)
         compiled = handlers.compiled(TextRequest.of(fields))
-        answer: Record = {
+        answer: wire_parts.AboutState = {
             "ok": True,
             "state": state,
             "reads": "",
             "returns": "",
             "reached": None,
             "places": [],
+            "number": drawn.numbers.get(state, state),
         }
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
             listed = tokens_between(handlers, fields, machine, drawn, state, "")
-            answer |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
-        answer["number"] = drawn.numbers.get(state, state)
+            answer["tokens"], answer["examples"] = len(listed), listed[:_MAX_EXAMPLES]
         if drawn.followed is not None and state.isdigit():
-            answer |= _state_facts(compiled, drawn.followed, int(state))
+            _add_facts(answer, compiled, drawn.followed, int(state))
         return answer
     except (WorkbenchError, ValueError, IndexError) as error:
         why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
         return {"ok": False, "why": why}
 
 
-def _state_facts(compiled: Compiled, followed: PicturedMachine, state: int) -> Record:
-    """What may be read in a state, a short text that leads to it, and where that is written."""
+def _add_facts(
+    answer: wire_parts.AboutState, compiled: Compiled, followed: PicturedMachine, state: int
+) -> None:
+    """Add what may be read in a state, a short text that leads to it, where that is written."""
     machine = _machine(compiled, followed)
     reads, returns = machine.read_in(state), machine.returns(state)
-    answer: Record = {
-        "reads": describe(reads) if reads else "",
-        "returns": in_brief(returns) if returns else "",
-    }
+    answer["reads"] = describe(reads) if reads else ""
+    answer["returns"] = in_brief(returns) if returns else ""
     text = _shortest(machine, state)
     if text is None:
-        return answer
+        return
     answer["reached"] = visible(show_labels(text))
     try:
         reached = SourceRecognizer.shared(compiled.readable()).after(plain_text(text))
     except LimitError:
-        return answer
+        return
     if reached is not None:
         answer["may_end"] = reached.may_end
         pieces = [piece for piece in reached.pieces if intersection(piece.reads, reads)]
         answer["places"] = [_place(compiled, piece.span) for piece in pieces[:_MAX_PLACES]]
-    return answer
 
 
-def _place(compiled: Compiled, span: Span) -> Record:
+def _place(compiled: Compiled, span: Span) -> wire_parts.StatePlace:
     written = compiled.text[span.start : span.end]
     return {"start": span.start, "end": span.end, "what": written[:40]}
 

@@ -16,12 +16,15 @@ from enum import StrEnum
 from typing import Any
 
 from workbench import __version__
+from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
+from workbench.app.ui.question import question
 from workbench.app.ui.replay import MARK, drawn, replay_shell, run_masks, taken_in
 from workbench.app.ui.requests import RunRequest, TextRequest, text_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import Limits
@@ -489,7 +492,8 @@ class Form(StrEnum):
     FST = "fst"
 
 
-def take_machine(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def take_machine(handlers: Handlers, fields: Record) -> wire_cards.File:
     """A whole machine as a file: name, type, bytes in base 64.
 
     Raises: WorkbenchError for a machine the grammar does not have, or that has no such format.
@@ -520,7 +524,7 @@ def _one_of(fields: Record, name: str, choices: type[StrEnum]) -> str:
     return value
 
 
-def _file(name: str, kind: str, content: bytes) -> Record:
+def _file(name: str, kind: str, content: bytes) -> wire_cards.File:
     if len(content) > _MAX_FILE_BYTES:
         raise WorkbenchError(
             f"the file would have {len(content) / 1e6:.0f} MB", "use workbench draw instead"
@@ -528,7 +532,8 @@ def _file(name: str, kind: str, content: bytes) -> Record:
     return {"name": name, "type": kind, "base64": base64.b64encode(content).decode()}
 
 
-def take_code(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def take_code(handlers: Handlers, fields: Record) -> dict[str, str]:
     """The run on the page as programs by tab, and for another engine if requested.
 
     Raises: WorkbenchError for malformed settings.
@@ -568,7 +573,8 @@ def _left_out(wanted: Wanted) -> str:
     return comments
 
 
-def take_replay(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def take_replay(handlers: Handlers, fields: Record) -> wire_cards.Replay:
     """A page that replays a run, in which the browser replaces ``mark`` by its recording.
 
     The request has the settings of the run; ``ids`` are its tokens, ``taken`` their bytes.

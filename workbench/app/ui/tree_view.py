@@ -7,10 +7,13 @@ from itertools import accumulate, pairwise
 
 from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.app.pipeline import Compiled
-from workbench.app.ui.handlers import Handlers, or_refusal
+from workbench.app.ui import wire, wire_parts
+from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import box_of
+from workbench.app.ui.question import question
 from workbench.app.ui.requests import TextRequest, bytes_in, number_in, switch_in
 from workbench.app.ui.run_records import Record
+from workbench.app.ui.shares import HEAVY
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
@@ -28,8 +31,8 @@ _MAX_PATH = 2_000
 _LEAST_SCALE = 0.84
 
 
-@or_refusal
-def draw_parse_tree(handlers: Handlers, fields: Record) -> Record:
+@question(HEAVY)
+def draw_parse_tree(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
     """A parse tree of a text as a picture, with the spans of its nodes.
 
     ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
@@ -121,7 +124,7 @@ def _tokens_in(fields: Record, read: int) -> tuple[list[Span], Span | None]:
     return [span for span in spans if span.end > span.start], current
 
 
-def _opening(drawn: TreePicture, box: Box, current: Span | None) -> Record:
+def _opening(drawn: TreePicture, box: Box, current: Span | None) -> wire_parts.Opening:
     """The part that is seen first: all of a small tree, else the leaves of the current token."""
     fits = min(box.width / drawn.width, box.height / drawn.height)
     scale = min(1.0, max(_LEAST_SCALE, fits))
@@ -143,7 +146,7 @@ def _middle(nodes: Sequence[ShownNode], current: Span | None) -> float:
     return leaves[-1].x if leaves else 0.0
 
 
-def _state(number: int, node: ShownNode) -> Record:
+def _state(number: int, node: ShownNode) -> wire_parts.State:
     return {
         "id": str(number),
         "label": node.shown,
@@ -153,7 +156,7 @@ def _state(number: int, node: ShownNode) -> Record:
     }
 
 
-def _node(node: ShownNode) -> Record:
+def _node(node: ShownNode) -> wire_parts.TreeNode:
     return {
         "path": node.path,
         "kind": str(node.kind),

@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from workbench.app.ui.admission import LIGHT, Admission, BusyError
+from workbench.app.ui.admission import Admission, BusyError
 from workbench.app.ui.api_page import api_document
 from workbench.app.ui.page import document
 from workbench.app.ui.page_files import FILES, LATE, digest, late_script, script, sheet
 from workbench.app.ui.pictures import sentence
-from workbench.app.ui.questions import QUESTIONS, SHARES, STREAMS, answered
+from workbench.app.ui.questions import QUESTIONS, STREAMS, answered
 from workbench.app.ui.request_log import RequestFacts
 from workbench.app.ui.run_records import Record, line
 
@@ -90,7 +90,7 @@ def _questions(handlers: Handlers, admission: Admission) -> Callable[..., Any]:
             return ORJSONResponse(record), "fault" in record
 
         try:
-            answer = await admission.answer(SHARES.get(name, LIGHT), request, seconds, work)
+            answer = await admission.answer(QUESTIONS[name].share, request, seconds, work)
         except BusyError as busy:
             facts.fault = True
             return ORJSONResponse({"fault": sentence(busy), "busy": busy.waiting})

@@ -1,7 +1,7 @@
 """The wire format: the records of grammars, machines and runs, as types for Python and scripts.
 
-``wire_cards`` has those of the other cards, and the list of all questions.
-``static/wire.d.ts`` is generated from both (``wire_declarations``). The scripts read the
+``wire_cards`` has those of the other cards. ``static/wire.d.ts`` is generated from both, and from
+the questions (``wire_declarations``). The scripts read the
 types by JSDoc imports, and ``tsc`` checks their use; ``tests/ui/test_wire.py`` checks the handlers'
 answers against them.
 
@@ -51,7 +51,7 @@ class ExpectedText(TypedDict):
     """A test of an example."""
 
     text: str
-    expect: str
+    expect: str | None
 
 
 # -- tokens and steps of a run ---------------------------------------------------------------------
@@ -477,6 +477,13 @@ class Phase(TypedDict):
     ms: float
 
 
+class SchemaInside(TypedDict):
+    """The schema in the description of a tool, with its JSON pointer."""
+
+    pointer: str
+    text: str
+
+
 class Empty(TypedDict):
     """What is known of a text, whether or not it can be read.
 
@@ -484,7 +491,7 @@ class Empty(TypedDict):
     """
 
     looks: str
-    inside: str | None
+    inside: SchemaInside | None
     facts: list[str]
     ms: float
     phases: list[Phase]

@@ -1,70 +1,17 @@
-"""The wire format: the records of the page, downloads, lessons and comparisons; all questions.
+"""The wire format: the records of the page, downloads, lessons and comparisons.
 
 ``wire`` says what the format is, and has the records that these contain.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Literal, NotRequired, TypedDict
 
 from workbench.app.ui.wire import (
-    Arranged,
-    ChangeAnswer,
-    Compiled,
-    Completions,
-    Converted,
-    DraftModels,
     ExpectedText,
-    LintAnswer,
-    MachinePath,
-    MachineText,
-    MaskTimes,
-    Matches,
-    NextAnswer,
-    OutlineAnswer,
-    ReadPrompt,
-    ReadText,
-    Reasons,
-    Refusal,
-    SampleAnswer,
-    SearchAnswer,
-    TakeAnswer,
-    TestResults,
-    Why,
-    WordsAnswer,
-)
-from workbench.app.ui.wire_compare import (
-    Audits,
-    ComparedRun,
-    CompareOpening,
-    Contenders,
-    Distribution,
-    OpenedResults,
-    OpenedRow,
-    ResultsCsv,
-    ResultsPart,
-    ResultsPlot,
-    ResultsRows,
-)
-from workbench.app.ui.wire_exercises import (
-    CourseAnswer,
-    ExerciseList,
-    ExerciseVerdict,
-    MadeExercise,
-    MadeLink,
-    ModelAnswer,
-    OpenedExercise,
-    SolutionSheet,
-    SuggestedExamples,
 )
 from workbench.app.ui.wire_parts import (
-    AboutEdge,
-    AboutState,
     Edge,
-    Flags,
-    FoundStates,
-    Picture,
     State,
 )
 
@@ -440,75 +387,3 @@ class SyntaxCard(TypedDict):
     """The constructs of a notation (``syntax_card.Card``)."""
 
     groups: list[SyntaxGroup]
-
-
-#: The answers, by the name of the question (``questions.QUESTIONS``).
-ANSWERS: Mapping[str, Any] = {
-    "compile_grammar": Compiled,
-    "check_texts": TestResults,
-    "lint_grammar": LintAnswer | Refusal,
-    "time_mask": MaskTimes,
-    "outline_rules": OutlineAnswer | Refusal,
-    "tell_in_words": WordsAnswer | Refusal,
-    "sample_texts": SampleAnswer | Refusal,
-    "what_changed": ChangeAnswer | Refusal,
-    "convert_grammar": Converted | Refusal,
-    "arrange_machine": Arranged | Refusal,
-    "machine_from_file": MachineText | Refusal,
-    "machine_path": MachinePath | Refusal,
-    "read_prompt": ReadPrompt | Refusal,
-    "why": Why | Refusal,
-    "completions": Completions,
-    "syntax_card": SyntaxCard,
-    "find_matches": Matches | Refusal,
-    "draw_machine": Picture | Refusal,
-    "draw_flags": Flags | Refusal,
-    "draw_railroad": Picture | Refusal,
-    "draw_parse_tree": Picture | Refusal,
-    "find_states": FoundStates,
-    "about_state": AboutState | Refusal,
-    "about_edge": AboutEdge,
-    "draw_tikz": TikzAnswer | Refusal,
-    "construction_list": ConstructionList | Refusal,
-    "construction_film": FilmAnswer | Refusal,
-    "frame_tikz": TikzAnswer | Refusal,
-    "lesson_list": LessonList | Refusal,
-    "lesson": LessonContent | Refusal,
-    "lesson_figure": FilmAnswer | Refusal,
-    "lesson_why": Why | Refusal,
-    "lesson_answer": Judged | Refusal,
-    "exercise_list": ExerciseList | Refusal,
-    "exercise": OpenedExercise | Refusal,
-    "check_exercise": ExerciseVerdict | Refusal,
-    "exercise_answer": ModelAnswer | Refusal,
-    "suggest_examples": SuggestedExamples | Refusal,
-    "make_exercise": MadeExercise | Refusal,
-    "make_course": MadeLink | Refusal,
-    "course": CourseAnswer | Refusal,
-    "solution_sheet": SolutionSheet | Refusal,
-    "contender_list": Contenders,
-    "compare_opening": CompareOpening,
-    "compared_run": ComparedRun | Refusal,
-    "distribution": Distribution | Refusal,
-    "audit_engines": Audits | Refusal,
-    "send_results": ResultsPart | Refusal,
-    "open_results": OpenedResults | Refusal,
-    "results_rows": ResultsRows | Refusal,
-    "results_row": OpenedRow | Refusal,
-    "results_plot": ResultsPlot | Refusal,
-    "results_csv": ResultsCsv | Refusal,
-    "recorded_run": str,
-    "draft_models": DraftModels | Refusal,
-    "explain_tokens": Reasons,
-    "turn": NextAnswer | Refusal,
-    "take_token": TakeAnswer | Refusal,
-    "find_tokens": SearchAnswer | Refusal,
-    "read_text": ReadText | Refusal,
-    "model_state": Models,
-    "open_model": OpenedModel,
-    "open_example": Example,
-    "take_machine": File,
-    "take_code": dict[str, str],
-    "take_replay": Replay,
-    "about": About,
-}

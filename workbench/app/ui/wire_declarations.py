@@ -21,6 +21,7 @@ from typing import (
 )
 
 from workbench.app.ui import wire, wire_cards, wire_compare, wire_exercises, wire_parts
+from workbench.app.ui.questions import QUESTIONS
 from workbench.base.resources import STATIC
 
 _HEAD = """\
@@ -67,9 +68,9 @@ def declarations() -> str:
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:
             parts.append(f"export type {name} = {_typescript(value)};\n")
     questions = "".join(
-        f"  {question}(sent: object, signal?: AbortSignal | null):"
-        f" Promise<{_typescript(answer)}>;\n"
-        for question, answer in wire_cards.ANSWERS.items()
+        f"  {name}(sent: object, signal?: AbortSignal | null):"
+        f" Promise<{_typescript(question.answer)}>;\n"
+        for name, question in QUESTIONS.items()
     )
     parts.append(f"/** The questions of the page. */\nexport interface Server {{\n{questions}}}\n")
     return "\n".join(parts)

@@ -1,0 +1,178 @@
+"""Answers about the text in the editor: facts and problems, and which texts it accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from workbench.app.pipeline import Compiled
+from workbench.app.ui import wire
+from workbench.app.ui.handlers import Handlers
+from workbench.app.ui.notation_guess import other_notation, schema_inside
+from workbench.app.ui.pictures import TABLE
+from workbench.app.ui.question import or_refusal, question
+from workbench.app.ui.requests import TextRequest, text_in, tried_in
+from workbench.app.ui.run_records import Record, token_record
+from workbench.app.ui.shares import LIGHT
+from workbench.automata.class_descriptions import expected
+from workbench.base.diagnostics import Advice, Problem
+from workbench.base.errors import WorkbenchError
+from workbench.base.source import Span
+from workbench.drawing.drawable import Machine
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.monitors.monitor import MONITORS
+from workbench.grammar.notations import Notation
+from workbench.grammar.recognition import Verdict
+from workbench.schema.schema_options import open_objects
+
+
+@question(LIGHT)
+def compile_grammar(handlers: Handlers, fields: Record) -> wire.Compiled:
+    """Facts, problems and available machines of the text in the editor."""
+    try:
+        request = TextRequest.of(fields)
+    except WorkbenchError as error:
+        return _refusal(Problem.of(error))
+    if not request.text.strip():
+        record = _refusal()
+        record["empty"] = True
+        return record
+    compiled = handlers.compiled(request)
+    looks, inside = _hints(request)
+    if compiled.grammar is None:
+        whole = handlers.compiled(replace(request, hole=None))
+        record = _refusal(*compiled.problems)
+        record["looks"], record["inside"] = looks, inside
+        if whole.grammar is not None:
+            record["unfilled"] = True
+        if compiled.diagnosis.tree is not None:
+            record["drawable"] = True
+        return record
+    problems = (*compiled.problems, *compiled.advice, *closing_advice(request, compiled))
+    record = {
+        "ok": True,
+        "looks": looks,
+        "inside": inside,
+        "facts": list(compiled.facts),
+        "ms": round(compiled.milliseconds, 2),
+        "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
+        "problems": [problem_record(problem) for problem in problems],
+        "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
+    }
+    if monitors := _monitors(compiled.monitors):
+        record["monitors"] = monitors
+    return record
+
+
+@question(LIGHT)
+def check_texts(handlers: Handlers, fields: Record) -> wire.TestResults:
+    """Which texts are accepted; for the others, where they fail and what was expected."""
+    try:
+        request, texts = TextRequest.of(fields), tried_in(fields)
+        compiled = handlers.compiled(request)
+        if compiled.grammar is None:
+            return {"results": []}
+        grammar = compiled.accepting
+        return {"results": [_verdict(grammar, text) for text in texts]}
+    except WorkbenchError as error:
+        return {"results": [], "problem": error.message}
+
+
+#: Allowed tokens that are listed; their number is always reported.
+MAX_LISTED_TOKENS = 500
+
+
+@or_refusal
+def allowed_tokens(handlers: Handlers, fields: Record) -> Record:
+    """The tokens that may come next after a text, the first few hundred of them."""
+    compiled, so_far = handlers.compiled(TextRequest.of(fields)), text_in(fields, "so_far")
+    vocabulary = handlers.room.vocabulary()
+    constraint = compiled.constraint(vocabulary)
+    state = constraint.step_bytes(constraint.initial, so_far.encode())
+    if state is None:
+        raise WorkbenchError("no accepted text begins with this text", "/check says where it fails")
+    ids = constraint.mask(state).ids.tolist()
+    tokens = [token_record(i, vocabulary.tokens[i], vocabulary) for i in ids[:MAX_LISTED_TOKENS]]
+    final = constraint.is_final(state)
+    return {"ok": True, "allowed": len(ids), "final": final, "tokens": tokens}
+
+
+def _monitors(names: Iterable[str]) -> list[wire.Monitor]:
+    return [
+        {"name": name, "title": MONITORS[name].title, "source": MONITORS[name].source}
+        for name in names
+    ]
+
+
+def _hints(request: TextRequest) -> tuple[str, wire.SchemaInside | None]:
+    """Hints that the text is another notation, or a tool description around a schema."""
+    schema = request.notation is Notation.JSON_SCHEMA
+    looks = other_notation(request.text, request.notation) or ""
+    return looks, schema_inside(request.text) if schema else None
+
+
+def _refusal(*problems: Problem) -> wire.Compiled:
+    return {
+        "ok": False,
+        "looks": "",
+        "inside": None,
+        "facts": [],
+        "ms": 0,
+        "phases": [],
+        "problems": [problem_record(problem) for problem in problems],
+        "tabs": {},
+    }
+
+
+def problem_record(problem: Problem) -> wire.Problem:
+    """A problem as the page's list shows it."""
+    line, column = problem.position or (0, 0)
+    record: wire.Problem = {
+        "severity": problem.severity,
+        "message": problem.message,
+        "hint": problem.hint,
+        "start": problem.span.start if problem.span else 0,
+        "end": problem.span.end if problem.span else 0,
+        "line": line,
+        "column": column,
+        "fix": problem.fix,
+    }
+    if problem.fix_span and problem.fix_span != problem.span:
+        record["fix_at"] = span_record(problem.fix_span)
+    if problem.rule:
+        record["rule"] = span_record(problem.rule)
+    if problem.missing_rule:
+        record["missing_rule"] = problem.missing_rule
+    return record
+
+
+def span_record(span: Span) -> wire.Span:
+    """A span of the grammar's text."""
+    return {"start": span.start, "end": span.end}
+
+
+def closing_advice(request: TextRequest, compiled: Compiled) -> Iterator[Problem]:
+    """A note where objects may have members that a schema does not name: they can be closed."""
+    if request.notation is not Notation.JSON_SCHEMA or dict(request.options).get("closed"):
+        return
+    if (span := open_objects(request.text)) is not None:
+        message = "objects may have members that the schema does not name"
+        hint = "choose 'close objects', as strict tool calls do"
+        advice = Advice(message, span, "open_objects", hint)
+        yield Problem.advised(advice, compiled.readable().source)
+
+
+def _verdict(grammar: Grammar, text: str) -> wire.TestResult:
+    verdict: Verdict = grammar.check(text)
+    ending = verdict.may_end and not verdict.accepted
+    wanted = expected([verdict.expected], end=ending) if verdict.expected or ending else ""
+    offset = verdict.offset
+    return {
+        "text": text,
+        "accepted": verdict.accepted,
+        "at_end": verdict.incomplete,
+        "offset": offset,
+        "column": None if offset is None else offset + 1,
+        "expected": wanted,
+        "rules": list(verdict.rules),
+    }
