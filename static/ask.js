@@ -4,8 +4,8 @@ import { emit, state } from "./state.js";
 
 /** @import { Answer, Failure } from "./wire" */
 
-/** @template T @typedef {(sent: object, signal?: AbortSignal | null) => Promise<T>} Question */
-/** @typedef {<T>(question: Question<T>, sent: object) => Promise<Answer<T>>} Ask
+/** @template R, T @typedef {(request: R, signal?: AbortSignal | null) => Promise<T>} Question */
+/** @typedef {<R, T>(question: Question<R, T>, sent: NoInfer<R>) => Promise<Answer<T>>} Ask
     @typedef {<T>(promise: Promise<T>) => Promise<T>} Wait */
 
 /** Milliseconds before a question that the server was too busy to take is asked again. */
@@ -35,7 +35,7 @@ async function answered(question, signal) {
 /** Ask the server; what it could not answer becomes a sentence instead of an exception: ``fault``, and ``why`` as for a
     refusal. A busy server is asked again a few times, and "busy" is emitted with the number of questions that wait
     there. The question ends with the signal.
-    @template T @param {Question<T>} question @param {object} sent
+    @template R, T @param {Question<R, T>} question @param {NoInfer<R>} sent
     @param {AbortSignal | null} [signal] @returns {Promise<Answer<T>>} */
 export async function askServer(question, sent, signal = null) {
   const request = () => /** @type {Promise<Failure | undefined>} */ (question({ model: state.model, ...sent }, signal));

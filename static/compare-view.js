@@ -19,7 +19,7 @@ import { chatOf, grammarKey, grammarOf, OWN_TITLE, state } from "./state.js";
     @typedef {{ method: string, prompt: string, seed: number, steps: Omit<CompareStep, "k" | "r">[],
       end: Omit<Ended, "k" | "r" | "late"> | null, why: string }} CompareRun
     @typedef {GrammarText & { methods: string[], prompts: string[], seeds: number, seed: number,
-      max_tokens: number, temperature: number, chat: [string, string][] | null }} CompareRequest
+      max_tokens: number, temperature: number, chat: { role: string, content: string }[] | null }} CompareRequest
     @typedef {{ about: CompareRequest, methods: string[], prompts: string[], seeds: number[], runs: CompareRun[],
       against: string, running: boolean, writing: CompareRun | null, aligned: boolean,
       shown: { prompt: string, seed: number }, started: number, model: string, recorded?: string,

@@ -1682,73 +1682,238 @@ export interface SyntaxCard {
   groups: SyntaxGroup[];
 }
 
+/** What a script sends with each question. */
+export interface Request {
+  model?: string;
+}
+
+/** The name of an example. */
+export interface ExampleRequest extends Request {
+  name?: string;
+}
+
+/** A model's name or its id on the hub, and a token of the hub. */
+export interface ModelRequest extends Request {
+  name?: string;
+  token?: string;
+}
+
+/** The name of an example with a recorded run. */
+export interface RecordedRequest extends Request {
+  example?: string;
+}
+
+/** The grammar in the editor. */
+export interface TextRequest extends Request {
+  text?: string;
+  notation?: string;
+  start?: string;
+  options?: Record<string, string | number | boolean> | null;
+  hole?: Record<string, string> | null;
+}
+
+/** A grammar, and the texts that are tried. */
+export interface CheckRequest extends TextRequest {
+  texts?: string[];
+}
+
+/** A grammar, and what it was before. */
+export interface ChangeRequest extends TextRequest {
+  before?: TextRequest;
+}
+
+/** A grammar, and the name of the notation or program that is wanted. */
+export interface ConvertRequest extends TextRequest {
+  to?: string;
+}
+
+/** A grammar, and the seed of its samples. */
+export interface SampleRequest extends TextRequest {
+  seed?: number;
+}
+
+/** A grammar, and the text in which its matches are searched. */
+export interface SearchRequest extends TextRequest {
+  searched?: string;
+}
+
+/** The text of a drawn machine, or of a file. */
+export interface MachineRequest extends Request {
+  text?: string;
+}
+
+/** The text of a drawn machine, and a text that it reads. */
+export interface PathRequest extends MachineRequest {
+  read?: string;
+}
+
+/** A grammar, and what else restricts a run. */
+export interface ConstrainedRequest extends TextRequest {
+  constraint?: string;
+  lookahead?: number | null;
+  small_tokens?: boolean | null;
+  reasoning?: Record<string, string | number> | null;
+  finish?: boolean | null;
+  monitor?: string;
+}
+
+/** What restricts a run, its text, and the tokens after it; null for the end. */
+export interface ReasonsRequest extends ConstrainedRequest {
+  so_far: string;
+  tokens: (string | null)[];
+}
+
+/** What restricts a run, its text, and the token after it; null for the end.
+
+    A test string is sent as a token after an empty text, with ``tested``: it may have any white
+    space. */
+export interface WhyRequest extends ConstrainedRequest {
+  so_far?: string;
+  token?: string | null;
+  tested?: boolean | null;
+}
+
+/** The name of a notation; an unknown one has nothing to show. */
+export interface NotationRequest extends Request {
+  notation?: string;
+}
+
+/** A grammar, a chat, and how tokens are drawn; a setting that is null is not used. */
+export interface SampledRequest extends TextRequest {
+  chat?: (Record<string, string>)[] | null;
+  temperature?: number;
+  seed?: number;
+  top_k?: number | null;
+  top_p?: number | null;
+  min_p?: number | null;
+  repetition_penalty?: number | null;
+}
+
+/** A requested comparison; its runs have the ``seeds`` from ``seed`` on.
+
+    Raises: WorkbenchError for unknown methods, for none, and for too many tokens in all. */
+export interface CompareRequest extends SampledRequest {
+  prompts?: string[];
+  methods?: string[];
+  seeds?: number;
+  seed?: number;
+  max_tokens?: number;
+}
+
+/** A comparison, and whether more of a large language is computed. */
+export interface DistributionRequest extends CompareRequest {
+  further?: boolean;
+}
+
+/** A requested generation. */
+export interface RunRequest extends ConstrainedRequest, SampledRequest {
+  prompt?: string;
+  max_tokens?: number;
+  prefix?: number[];
+  draft?: string;
+}
+
+/** A run of a comparison, with the name of its method. */
+export interface ComparedRunRequest extends RunRequest {
+  method?: string;
+}
+
+/** A run, and the id of the token to take; null for a sampled one. */
+export interface TakeRequest extends RunRequest {
+  token?: number | null;
+}
+
+/** The settings of a run, and the text that is read with them. */
+export interface ReadRequest extends RunRequest {
+  read?: string;
+}
+
+/** A run, and the text of the tokens that are searched. */
+export interface TokenSearchRequest extends RunRequest {
+  query?: string;
+}
+
+/** A grammar, and which machine of it is wanted in which format. */
+export interface MachineFileRequest extends TextRequest {
+  machine: string;
+  form: string;
+}
+
+/** A run, its tests, and the engine whose program is wanted too; empty for none. */
+export interface CodeRequest extends RunRequest {
+  tests?: (Record<string, string | null>)[];
+  address?: string;
+  example?: string;
+  code?: string;
+}
+
 /** The questions of the page. */
 export interface Server {
-  open_example(sent: object, signal?: AbortSignal | null): Promise<Example>;
-  open_model(sent: object, signal?: AbortSignal | null): Promise<OpenedModel>;
-  model_state(sent: object, signal?: AbortSignal | null): Promise<Models>;
-  recorded_run(sent: object, signal?: AbortSignal | null): Promise<string>;
-  compile_grammar(sent: object, signal?: AbortSignal | null): Promise<Compiled>;
-  check_texts(sent: object, signal?: AbortSignal | null): Promise<TestResults>;
-  what_changed(sent: object, signal?: AbortSignal | null): Promise<ChangeAnswer | Refusal>;
-  convert_grammar(sent: object, signal?: AbortSignal | null): Promise<Converted | Refusal>;
-  lint_grammar(sent: object, signal?: AbortSignal | null): Promise<LintAnswer | Refusal>;
-  time_mask(sent: object, signal?: AbortSignal | null): Promise<MaskTimes>;
-  tell_in_words(sent: object, signal?: AbortSignal | null): Promise<WordsAnswer | Refusal>;
-  outline_rules(sent: object, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
-  sample_texts(sent: object, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
-  find_matches(sent: object, signal?: AbortSignal | null): Promise<Matches | Refusal>;
-  draw_railroad(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  arrange_machine(sent: object, signal?: AbortSignal | null): Promise<Arranged | Refusal>;
-  machine_from_file(sent: object, signal?: AbortSignal | null): Promise<MachineText | Refusal>;
-  machine_path(sent: object, signal?: AbortSignal | null): Promise<MachinePath | Refusal>;
-  explain_tokens(sent: object, signal?: AbortSignal | null): Promise<Reasons>;
-  why(sent: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
-  completions(sent: object, signal?: AbortSignal | null): Promise<Completions>;
-  syntax_card(sent: object, signal?: AbortSignal | null): Promise<SyntaxCard>;
-  draw_machine(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  draw_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
-  draw_flags(sent: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
-  find_states(sent: object, signal?: AbortSignal | null): Promise<FoundStates>;
-  about_edge(sent: object, signal?: AbortSignal | null): Promise<AboutEdge>;
-  about_state(sent: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
-  draw_parse_tree(sent: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  construction_list(sent: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
-  construction_film(sent: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
-  frame_tikz(sent: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
-  lesson_list(sent: object, signal?: AbortSignal | null): Promise<LessonList | Refusal>;
-  lesson(sent: object, signal?: AbortSignal | null): Promise<LessonContent | Refusal>;
-  lesson_figure(sent: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
-  lesson_why(sent: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
-  lesson_answer(sent: object, signal?: AbortSignal | null): Promise<Judged | Refusal>;
-  exercise_list(sent: object, signal?: AbortSignal | null): Promise<ExerciseList | Refusal>;
-  exercise(sent: object, signal?: AbortSignal | null): Promise<OpenedExercise | Refusal>;
-  check_exercise(sent: object, signal?: AbortSignal | null): Promise<ExerciseVerdict | Refusal>;
-  exercise_answer(sent: object, signal?: AbortSignal | null): Promise<ModelAnswer | Refusal>;
-  suggest_examples(sent: object, signal?: AbortSignal | null): Promise<SuggestedExamples | Refusal>;
-  make_exercise(sent: object, signal?: AbortSignal | null): Promise<MadeExercise | Refusal>;
-  make_course(sent: object, signal?: AbortSignal | null): Promise<MadeLink | Refusal>;
-  course(sent: object, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
-  solution_sheet(sent: object, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
-  contender_list(sent: object, signal?: AbortSignal | null): Promise<Contenders>;
-  distribution(sent: object, signal?: AbortSignal | null): Promise<Distribution | Refusal>;
-  compared_run(sent: object, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
-  compare_opening(sent: object, signal?: AbortSignal | null): Promise<CompareOpening>;
-  audit_engines(sent: object, signal?: AbortSignal | null): Promise<Audits | Refusal>;
-  send_results(sent: object, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
-  open_results(sent: object, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
-  results_rows(sent: object, signal?: AbortSignal | null): Promise<ResultsRows | Refusal>;
-  results_row(sent: object, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
-  results_plot(sent: object, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
-  results_csv(sent: object, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
-  turn(sent: object, signal?: AbortSignal | null): Promise<NextAnswer | Refusal>;
-  take_token(sent: object, signal?: AbortSignal | null): Promise<TakeAnswer | Refusal>;
-  read_text(sent: object, signal?: AbortSignal | null): Promise<ReadText | Refusal>;
-  read_prompt(sent: object, signal?: AbortSignal | null): Promise<ReadPrompt | Refusal>;
-  draft_models(sent: object, signal?: AbortSignal | null): Promise<DraftModels | Refusal>;
-  find_tokens(sent: object, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
-  take_machine(sent: object, signal?: AbortSignal | null): Promise<File>;
-  take_code(sent: object, signal?: AbortSignal | null): Promise<Record<string, string>>;
-  take_replay(sent: object, signal?: AbortSignal | null): Promise<Replay>;
-  about(sent: object, signal?: AbortSignal | null): Promise<About>;
+  open_example(request: ExampleRequest, signal?: AbortSignal | null): Promise<Example>;
+  open_model(request: ModelRequest, signal?: AbortSignal | null): Promise<OpenedModel>;
+  model_state(request: Request, signal?: AbortSignal | null): Promise<Models>;
+  recorded_run(request: RecordedRequest, signal?: AbortSignal | null): Promise<string>;
+  compile_grammar(request: TextRequest, signal?: AbortSignal | null): Promise<Compiled>;
+  check_texts(request: CheckRequest, signal?: AbortSignal | null): Promise<TestResults>;
+  what_changed(request: ChangeRequest, signal?: AbortSignal | null): Promise<ChangeAnswer | Refusal>;
+  convert_grammar(request: ConvertRequest, signal?: AbortSignal | null): Promise<Converted | Refusal>;
+  lint_grammar(request: TextRequest, signal?: AbortSignal | null): Promise<LintAnswer | Refusal>;
+  time_mask(request: TextRequest, signal?: AbortSignal | null): Promise<MaskTimes>;
+  tell_in_words(request: TextRequest, signal?: AbortSignal | null): Promise<WordsAnswer | Refusal>;
+  outline_rules(request: TextRequest, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
+  sample_texts(request: SampleRequest, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
+  find_matches(request: SearchRequest, signal?: AbortSignal | null): Promise<Matches | Refusal>;
+  draw_railroad(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  arrange_machine(request: MachineRequest, signal?: AbortSignal | null): Promise<Arranged | Refusal>;
+  machine_from_file(request: MachineRequest, signal?: AbortSignal | null): Promise<MachineText | Refusal>;
+  machine_path(request: PathRequest, signal?: AbortSignal | null): Promise<MachinePath | Refusal>;
+  explain_tokens(request: ReasonsRequest, signal?: AbortSignal | null): Promise<Reasons>;
+  why(request: WhyRequest, signal?: AbortSignal | null): Promise<Why | Refusal>;
+  completions(request: NotationRequest, signal?: AbortSignal | null): Promise<Completions>;
+  syntax_card(request: NotationRequest, signal?: AbortSignal | null): Promise<SyntaxCard>;
+  draw_machine(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_tikz(request: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  draw_flags(request: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
+  find_states(request: object, signal?: AbortSignal | null): Promise<FoundStates>;
+  about_edge(request: object, signal?: AbortSignal | null): Promise<AboutEdge>;
+  about_state(request: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
+  draw_parse_tree(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  construction_list(request: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
+  construction_film(request: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  frame_tikz(request: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  lesson_list(request: object, signal?: AbortSignal | null): Promise<LessonList | Refusal>;
+  lesson(request: object, signal?: AbortSignal | null): Promise<LessonContent | Refusal>;
+  lesson_figure(request: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  lesson_why(request: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
+  lesson_answer(request: object, signal?: AbortSignal | null): Promise<Judged | Refusal>;
+  exercise_list(request: object, signal?: AbortSignal | null): Promise<ExerciseList | Refusal>;
+  exercise(request: object, signal?: AbortSignal | null): Promise<OpenedExercise | Refusal>;
+  check_exercise(request: object, signal?: AbortSignal | null): Promise<ExerciseVerdict | Refusal>;
+  exercise_answer(request: object, signal?: AbortSignal | null): Promise<ModelAnswer | Refusal>;
+  suggest_examples(request: object, signal?: AbortSignal | null): Promise<SuggestedExamples | Refusal>;
+  make_exercise(request: object, signal?: AbortSignal | null): Promise<MadeExercise | Refusal>;
+  make_course(request: object, signal?: AbortSignal | null): Promise<MadeLink | Refusal>;
+  course(request: object, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
+  solution_sheet(request: object, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
+  contender_list(request: Request, signal?: AbortSignal | null): Promise<Contenders>;
+  distribution(request: DistributionRequest, signal?: AbortSignal | null): Promise<Distribution | Refusal>;
+  compared_run(request: ComparedRunRequest, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
+  compare_opening(request: Request, signal?: AbortSignal | null): Promise<CompareOpening>;
+  audit_engines(request: TextRequest, signal?: AbortSignal | null): Promise<Audits | Refusal>;
+  send_results(request: object, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
+  open_results(request: object, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
+  results_rows(request: object, signal?: AbortSignal | null): Promise<ResultsRows | Refusal>;
+  results_row(request: object, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
+  results_plot(request: object, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
+  results_csv(request: object, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
+  turn(request: RunRequest, signal?: AbortSignal | null): Promise<NextAnswer | Refusal>;
+  take_token(request: TakeRequest, signal?: AbortSignal | null): Promise<TakeAnswer | Refusal>;
+  read_text(request: ReadRequest, signal?: AbortSignal | null): Promise<ReadText | Refusal>;
+  read_prompt(request: RunRequest, signal?: AbortSignal | null): Promise<ReadPrompt | Refusal>;
+  draft_models(request: Request, signal?: AbortSignal | null): Promise<DraftModels | Refusal>;
+  find_tokens(request: TokenSearchRequest, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
+  take_machine(request: MachineFileRequest, signal?: AbortSignal | null): Promise<File>;
+  take_code(request: CodeRequest, signal?: AbortSignal | null): Promise<Record<string, string>>;
+  take_replay(request: object, signal?: AbortSignal | null): Promise<Replay>;
+  about(request: Request, signal?: AbortSignal | null): Promise<About>;
 }

@@ -24,7 +24,7 @@ from workbench.analysis.random_texts import samples
 from workbench.app.cli.main import app
 from workbench.app.ui import author, explain_view, picture_view, runs, state_view
 from workbench.app.ui import author as changes
-from workbench.app.ui.grammar_view import allowed_tokens, check_texts, compile_grammar
+from workbench.app.ui.grammar_view import MaskRequest, allowed_tokens, check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.app.ui.opening_view import open_example, page_record
@@ -223,7 +223,7 @@ QUESTIONS: Mapping[str, Callable[[Handlers, Record], Record]] = {
     "lint": author.lint_grammar,
     "samples": author.sample_texts,
     "changes": changes.what_changed,
-    "mask": allowed_tokens,
+    "mask": lambda page, sent: allowed_tokens(page, MaskRequest.of(sent)),
     "example": open_example,
     "page": lambda page, _: {**page_record(page)},
     "why": explain_view.why,

@@ -8,7 +8,7 @@ from tests.tiny_checkpoint import write_checkpoint
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.opening_view import model_state
-from workbench.app.ui.requests import RunRequest, chat_in
+from workbench.app.ui.requests import RunRequest
 from workbench.app.ui.runs import read_prompt, run_records
 from workbench.app.ui.takeaway import take_code
 from workbench.base.errors import ModelError, WorkbenchError
@@ -100,7 +100,7 @@ def test_programs_hold_the_messages(handlers: Handlers) -> None:
 )
 def test_error_malformed_messages(chat: Any, reported: str) -> None:
     with pytest.raises(WorkbenchError, match=reported):
-        chat_in({"chat": chat})
+        RunRequest.of({"text": "a", "chat": chat})
 
 
 def test_error_a_model_without_a_template() -> None:

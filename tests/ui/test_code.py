@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from workbench.app.ui.model_registry import TOY
 from workbench.app.ui.takeaway import (
     WRITERS,
+    CodeRequest,
     Wanted,
     _left_out,
     client,
@@ -40,7 +41,9 @@ NASTY = 'start ::= #"[0-9]{2}\\\\\\"\'" | "\'\'\'" | \'"""\' | "λ\\n" | `$HOME`
 
 
 def wanted(**sent: Any) -> Wanted:
-    return Wanted.of({"text": "[0-9]{2}:[0-9]{2}", "max_tokens": 12, **sent}, GALLERY)
+    return Wanted.of(
+        CodeRequest.of({"text": "[0-9]{2}:[0-9]{2}", "max_tokens": 12, **sent}), GALLERY
+    )
 
 
 #   text             written              why

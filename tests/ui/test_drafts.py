@@ -58,7 +58,7 @@ def chances(records: list[dict[str, Any]]) -> list[float]:
 
 
 def offered(handlers: Handlers, model: str) -> list[str]:
-    found = draft_models(handlers.with_model({"model": model}), {})
+    found = draft_models(handlers.with_model(model), {})
     return [each["name"] for each in found["drafts"]]
 
 
@@ -67,7 +67,7 @@ def test_models_with_the_same_tokens_are_offered(handlers: Handlers) -> None:
     assert offered(handlers, "small") == ["toy"]
     assert offered(handlers, "other") == []
     assert offered(handlers, "tiny0") == ["tiny1"]
-    refused = draft_models(handlers.with_model({"model": "broken"}), {})
+    refused = draft_models(handlers.with_model("broken"), {})
     assert refused == {"ok": False, "why": "no tokenizer"}
 
 

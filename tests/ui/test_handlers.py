@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from workbench.app.ui.grammar_view import allowed_tokens, check_texts, compile_grammar
+from workbench.app.ui.grammar_view import MaskRequest, allowed_tokens, check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers, encoded
-from workbench.app.ui.opening_view import open_example, page_record, recorded_run
+from workbench.app.ui.opening_view import RecordedRequest, open_example, page_record, recorded_run
 from workbench.app.ui.picture_view import draw_flags, draw_machine
 from workbench.app.ui.pictures import MAX_ROWS
 from workbench.app.ui.questions import answered
@@ -77,7 +77,7 @@ def test_error_what_no_browser_sends(handlers: Handlers) -> None:
     assert compile_grammar(handlers, {"text": 1})["problems"]
     assert check_texts(handlers, {"text": "a", "texts": 7})["results"] == []
     assert not draw_machine(handlers, {"text": "a", "tab": 7})["ok"]
-    assert recorded_run.function(handlers, {"example": "../../etc/passwd"}) == ""
+    assert recorded_run.function(handlers, RecordedRequest(example="../../etc/passwd")) == ""
 
 
 def test_rejected_texts_have_the_place_where_they_fail(handlers: Handlers) -> None:
@@ -158,13 +158,16 @@ def test_a_machine_as_a_table(handlers: Handlers) -> None:
 
 def test_the_mask_after_a_text(handlers: Handlers) -> None:
     answer = allowed_tokens(
-        handlers, {"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "so_far": "14"}
+        handlers,
+        MaskRequest.of({"text": "[0-9]{2}:[0-9]{2}", "notation": "regex", "so_far": "14"}),
     )
     texts = {token["text"] for token in answer["tokens"]}
     assert texts == {":", ":3"}
     assert answer["allowed"] == 2
     assert not answer["final"]
-    wrong = allowed_tokens(handlers, {"text": "[0-9]", "notation": "regex", "so_far": "x"})
+    wrong = allowed_tokens(
+        handlers, MaskRequest.of({"text": "[0-9]", "notation": "regex", "so_far": "x"})
+    )
     assert not wrong["ok"]
 
 

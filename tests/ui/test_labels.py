@@ -9,9 +9,9 @@ from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.runs import following, run_records
 from workbench.app.ui.state_view import about_state
-from workbench.app.ui.takeaway import att, automaton
 from workbench.constraint.labels import label_vocabulary, read_by
 from workbench.drawing.drawable import Machine
+from workbench.drawing.whole_machines import att, automaton
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.toy_vocabularies import toy
 

@@ -26,7 +26,7 @@ handlers = Handlers(ModelRoom())
 handlers.room.vocabulary()
 first = page_record(handlers)["first"]
 begin = time.process_time()
-lines = [json.loads(line) for line in recorded_run.function(handlers, {"example": first["name"]}).splitlines()]
+lines = [json.loads(line) for line in recorded_run(handlers, {"example": first["name"]}).splitlines()]
 steps = [line for line in lines if line["k"] == "step"]
 index = next(i for i, step in enumerate(steps) if step["cut"])
 text = {key: first[key] for key in ("text", "notation", "start")} | {"example": first["name"]}

@@ -105,5 +105,5 @@ def test_error_of_another_form(part: Any, message: str) -> None:
 
 def test_without_it_there_is_no_free_part(handlers: Handlers) -> None:
     request = RunRequest.of({**SENT, "reasoning": None})
-    compiled, vocabulary = handlers.compiled(request.grammar), handlers.room.model().vocabulary
-    assert not isinstance(request.constraint(compiled, vocabulary), Reasoning)
+    compiled, vocabulary = handlers.compiled(request), handlers.room.model().vocabulary
+    assert not isinstance(request.machine(compiled, vocabulary), Reasoning)

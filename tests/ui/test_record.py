@@ -26,7 +26,10 @@ def test_error_a_name_that_is_none(handlers: Handlers) -> None:
 
 def test_another_model_shows_no_recorded_runs(handlers: Handlers) -> None:
     assert handlers.room.name != "builtin"
-    assert opening_view.recorded_run.function(handlers, {"example": "person"}) == ""
+    assert (
+        opening_view.recorded_run.function(handlers, opening_view.RecordedRequest(example="person"))
+        == ""
+    )
 
 
 RECORDED = [one.name for one in load_gallery().values() if one.group in GROUPS]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from workbench.app.ui.grammar_view import CheckRequest
 from workbench.app.ui.requests import (
     MAX_RUN_TOKENS,
     MAX_TEXT_CHARACTERS,
@@ -11,14 +12,15 @@ from workbench.app.ui.requests import (
     RunRequest,
     TextRequest,
     text_in,
-    tried_in,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 
 
 def test_a_grammar_as_the_editor_sends_it() -> None:
-    assert TextRequest.of({"text": "a+", "notation": "kbnf"}) == TextRequest("a+", Notation.KBNF)
+    assert TextRequest.of({"text": "a+", "notation": "kbnf"}) == TextRequest(
+        text="a+", notation=Notation.KBNF
+    )
 
 
 @pytest.mark.parametrize(
@@ -44,13 +46,13 @@ def test_a_lone_surrogate_becomes_something_utf8_can_hold() -> None:
 
 
 def test_at_most_so_many_texts_are_tried() -> None:
-    assert len(tried_in({"texts": ["x"] * 500})) == MAX_TRIED_TEXTS
+    assert len(CheckRequest.of({"texts": ["x"] * 500}).texts) == MAX_TRIED_TEXTS
 
 
 @pytest.mark.parametrize("texts", ["abc", [1], [None], {"a": 1}])
 def test_error_texts_that_are_none(texts: object) -> None:
     with pytest.raises(WorkbenchError):
-        tried_in({"texts": texts})
+        CheckRequest.of({"texts": texts})
 
 
 def test_the_numbers_of_a_run_are_held_within_bounds() -> None:

@@ -94,10 +94,10 @@ def test_stage_of_loading_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_visitor_s_model_is_not_shared() -> None:
     rooms = ModelRooms((toy_room(), "b"), make=named)
     handlers = Handlers(rooms)
-    chosen = handlers.with_model({"model": "b"})
+    chosen = handlers.with_model("b")
     assert chosen.room.name == "b"
     assert handlers.room is rooms.first
-    assert handlers.with_model({}) is handlers
+    assert handlers.with_model("") is handlers
     assert chosen.pipeline is handlers.pipeline
     reported = model_state(chosen, {})
     assert reported["may_open"] is False

@@ -248,8 +248,8 @@ def test_other_tokens_than_the_tokenizers_are_reported_where_they_say_something(
     handlers: Handlers, sent: dict[str, Any], reported: bool
 ) -> None:
     request = RunRequest.of({"text": "a", "prompt": "the ", **sent})  # " a" is a token
-    compiled, model = handlers.compiled(request.grammar), handlers.room.model()
-    spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.grammar.text]
+    compiled, model = handlers.compiled(request), handlers.room.model()
+    spelt = {"a": ["a"], "er": ["er"], "th[e]": ["t", "h", "e"]}[request.text]
     taken = model.vocabulary.ids(*spelt)
     constraint = wb.compile(compiled.readable(), model.vocabulary)
     facts = text_facts(model, compiled, request, constraint, taken, StopReason.ACCEPTED)

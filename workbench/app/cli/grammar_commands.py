@@ -25,7 +25,6 @@ from workbench.app.cli.options import (
     text_of,
     write_file,
 )
-from workbench.app.ui.takeaway import att, automaton
 from workbench.automata.class_descriptions import describe
 from workbench.base.diagnostics import Advice, Problem
 from workbench.base.errors import WorkbenchError
@@ -41,6 +40,7 @@ from workbench.drawing.drawable import OVER_TOKENS, Drawn, Machine
 from workbench.drawing.drawable import draw as drawing
 from workbench.drawing.graph import Graph
 from workbench.drawing.parts import Whole
+from workbench.drawing.whole_machines import att, automaton
 from workbench.grammar.export.registry import EXPORTS, export, export_notes, named_by_suffix
 from workbench.grammar.find import find as matches_in
 from workbench.grammar.grammar import Grammar

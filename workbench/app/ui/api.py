@@ -19,7 +19,7 @@ from workbench.analysis.random_texts import near_misses, samples
 from workbench.app.ui.admission import Events
 from workbench.app.ui.compare_view import compared
 from workbench.app.ui.explain_view import why
-from workbench.app.ui.grammar_view import allowed_tokens, check_texts, compile_grammar
+from workbench.app.ui.grammar_view import MaskRequest, allowed_tokens, check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import draw_machine
 from workbench.app.ui.question import or_refusal
@@ -200,10 +200,10 @@ class Endpoints:
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
-        request = TextRequest.of(grammar_sent(text, notation, start, options))
+        fields = grammar_sent(text, notation, start, options)
         wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
         number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
-        compiled = self._handlers.compiled(request)
+        compiled = self._handlers.compiled(TextRequest.of(fields))
         if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "/compile says why")
         missed = [list(each) for each in near_misses(compiled.accepting, wanted, seed=number)]
@@ -237,7 +237,7 @@ class Endpoints:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
         fields = {**grammar_sent(text, notation, start, options), "so_far": so_far}
-        return allowed_tokens(self._handlers.with_model({"model": model}), fields)
+        return allowed_tokens(self._handlers.with_model(model), MaskRequest.of(fields))
 
     @or_refusal
     def draw(
@@ -263,7 +263,7 @@ class Endpoints:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
         fields = {**grammar_sent(text, notation, start, options), "tab": machine}
-        return for_programs(draw_machine(self._handlers.with_model({"model": model}), fields))
+        return for_programs(draw_machine(self._handlers.with_model(model), fields))
 
     def generate(
         self,

@@ -22,7 +22,6 @@ from workbench.app.ui import wire, wire_compare
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
 from workbench.app.ui.requests import TextRequest
-from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import AUDIT
 from workbench.audits.engines import AUDITED
 from workbench.base.limits import check_time_budget
@@ -55,9 +54,8 @@ def audited_engines() -> wire_compare.AuditedEngines:
 
 
 @question(AUDIT)
-def audit_engines(handlers: Handlers, fields: Record) -> wire_compare.Audits | wire.Refusal:
+def audit_engines(handlers: Handlers, request: TextRequest) -> wire_compare.Audits | wire.Refusal:
     """The audit of every installed engine, or why no engine can be audited."""
-    request = TextRequest.of(fields)
     handlers.compiled(request).readable()  # reports its errors
     audits, stderr_text = _run_audits(request)
     if audits:

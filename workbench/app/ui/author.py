@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from itertools import islice
+from typing import Annotated
 
 from workbench.analysis.difference import equivalent
 from workbench.analysis.in_words import in_words
@@ -15,7 +16,14 @@ from workbench.app.ui.grammar_view import closing_advice, problem_record, span_r
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import box_of, sentence
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, TextRequest, number_in, text_in
+from workbench.app.ui.requests import (
+    MAX_SEED,
+    MAX_TEXT_CHARACTERS,
+    TextRequest,
+    field,
+    integer,
+    up_to,
+)
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.diagnostics import Problem
@@ -36,13 +44,21 @@ from workbench.syntax.regex.tree import Regex
 _COMPARE_SECONDS = 0.5
 
 
+def _checked_grammar(value: object, _: str) -> TextRequest:
+    return TextRequest.of(value if isinstance(value, Mapping) else {})
+
+
+class ChangeRequest(TextRequest):
+    """A grammar, and what it was before."""
+
+    before: Annotated[TextRequest, field(_checked_grammar, sent=TextRequest)] = TextRequest()
+
+
 @question(HEAVY)
-def what_changed(handlers: Handlers, fields: Record) -> wire.ChangeAnswer | wire.Refusal:
+def what_changed(handlers: Handlers, request: ChangeRequest) -> wire.ChangeAnswer | wire.Refusal:
     """A shortest text gained and one lost compared with ``before``, and whether that is exact."""
-    now = handlers.compiled(TextRequest.of(fields)).grammar
-    earlier = fields.get("before")
-    earlier = earlier if isinstance(earlier, Mapping) else {}
-    before = handlers.compiled(TextRequest.of(earlier)).grammar
+    now = handlers.compiled(request).grammar
+    before = handlers.compiled(request.before).grammar
     if now is None or before is None:
         which = "grammar" if now is None else "grammar before the change"
         return {"ok": False, "why": f"The {which} cannot be read."}
@@ -70,16 +86,20 @@ def _text(data: bytes | None) -> wire.Sample | None:
 _START: dict[str, str] = {Notation.GBNF: "root"}
 
 
+class ConvertRequest(TextRequest):
+    """A grammar, and the name of the notation or program that is wanted."""
+
+    to: Annotated[str, up_to(40)] = ""
+
+
 @question(HEAVY)
-def convert_grammar(handlers: Handlers, fields: Record) -> wire.Converted | wire.Refusal:
+def convert_grammar(handlers: Handlers, request: ConvertRequest) -> wire.Converted | wire.Refusal:
     """The grammar in the notation ``to``, or why it cannot be written in it."""
-    request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
     grammar = compiled.grammar
     if grammar is None:
         return {"ok": False, "why": "The grammar cannot be read yet: fix its problems first."}
-    to = text_in(fields, "to", 40)
-    text = export(grammar, to)
+    text = export(grammar, request.to)
     if len(text) > MAX_TEXT_CHARACTERS:
         why = (
             f"The result has {len(text):,} characters; this page takes at most"
@@ -88,7 +108,7 @@ def convert_grammar(handlers: Handlers, fields: Record) -> wire.Converted | wire
         if any(closing_advice(request, compiled)):
             why += " It is shorter with closed objects: choose 'close objects' above the schema."
         return {"ok": False, "why": why}
-    return {"ok": True, "text": text, "start": _START.get(to, "start")}
+    return {"ok": True, "text": text, "start": _START.get(request.to, "start")}
 
 
 #: Samples for one press of the button, and texts one edit away from the language.
@@ -106,9 +126,8 @@ MAX_WORDED_PARTS = 800
 
 
 @question(HEAVY)
-def lint_grammar(handlers: Handlers, fields: Record) -> wire.LintAnswer | wire.Refusal:
+def lint_grammar(handlers: Handlers, request: TextRequest) -> wire.LintAnswer | wire.Refusal:
     """All advice on a grammar, requested when the author has stopped typing."""
-    request = TextRequest.of(fields)
     compiled = handlers.compiled(request)
     lint = compiled.linted(handlers.room.vocabulary())
     source = compiled.readable().source
@@ -128,13 +147,14 @@ def _search_extent(pieces: int | None) -> str:
     return f"no ambiguity found in texts of up to {pieces:,} pieces; longer ones were not all tried"
 
 
-@question(HEAVY)
-def time_mask(handlers: Handlers, fields: Record) -> wire.MaskTimes:
+def _no_mask(error: WorkbenchError) -> wire.MaskTimes:
+    return {"ok": False, "phases": [], "problems": [problem_record(Problem.of(error))]}
+
+
+@question(HEAVY, refused=_no_mask)
+def time_mask(handlers: Handlers, request: TextRequest) -> wire.MaskTimes:
     """The time of the first mask over the model's tokens, or the problem with them."""
-    try:
-        phases = handlers.compiled(TextRequest.of(fields)).first_mask(handlers.room.vocabulary())
-    except WorkbenchError as error:
-        return {"ok": False, "phases": [], "problems": [problem_record(Problem.of(error))]}
+    phases = handlers.compiled(request).first_mask(handlers.room.vocabulary())
     return {"ok": True, "phases": [_phase(phase) for phase in phases], "problems": []}
 
 
@@ -143,9 +163,9 @@ def _phase(phase: Phase) -> wire.Phase:
 
 
 @question(LIGHT)
-def tell_in_words(handlers: Handlers, fields: Record) -> wire.WordsAnswer | wire.Refusal:
+def tell_in_words(handlers: Handlers, request: TextRequest) -> wire.WordsAnswer | wire.Refusal:
     """The grammar in words, one sentence for each part, with its span."""
-    grammar = handlers.compiled(TextRequest.of(fields)).readable()
+    grammar = handlers.compiled(request).readable()
     parts = list(islice(in_words(grammar).walk(), MAX_WORDED_PARTS + 1))
     lines: list[wire.WordedPart] = [
         {
@@ -160,9 +180,9 @@ def tell_in_words(handlers: Handlers, fields: Record) -> wire.WordsAnswer | wire
 
 
 @question(LIGHT)
-def outline_rules(handlers: Handlers, fields: Record) -> wire.OutlineAnswer | wire.Refusal:
+def outline_rules(handlers: Handlers, request: TextRequest) -> wire.OutlineAnswer | wire.Refusal:
     """Every rule, the rules it calls and its properties; no rules for a regex."""
-    grammar = handlers.compiled(TextRequest.of(fields)).readable()
+    grammar = handlers.compiled(request).readable()
     facts = () if grammar.tree is None else outline(grammar.tree, grammar.start)
     shown = facts[:MAX_OUTLINE_RULES]
     return {
@@ -204,14 +224,19 @@ def _places(spans: Iterable[Span]) -> list[wire.Span]:
     return list(map(span_record, spans))
 
 
+class SampleRequest(TextRequest):
+    """A grammar, and the seed of its samples."""
+
+    seed: Annotated[int, integer(0, MAX_SEED)] = 0
+
+
 @question(HEAVY)
-def sample_texts(handlers: Handlers, fields: Record) -> wire.SampleAnswer | wire.Refusal:
+def sample_texts(handlers: Handlers, request: SampleRequest) -> wire.SampleAnswer | wire.Refusal:
     """Texts of the language, and texts one edit away from it; another ``seed`` gives others."""
-    seed = int(number_in(fields, "seed", 0, 0, 2**31 - 1))
-    compiled = handlers.compiled(TextRequest.of(fields))
+    compiled = handlers.compiled(request)
     grammar = compiled.readable()
-    texts = samples(grammar, SAMPLES, seed=seed)
-    missed = near_misses(compiled.accepting, MISSES, seed=seed)
+    texts = samples(grammar, SAMPLES, seed=request.seed)
+    missed = near_misses(compiled.accepting, MISSES, seed=request.seed)
     return {
         "ok": True,
         "texts": list(texts),
@@ -224,18 +249,23 @@ def sample_texts(handlers: Handlers, fields: Record) -> wire.SampleAnswer | wire
 MAX_SEARCHED_CHARACTERS, MAX_LISTED_MATCHES = 300_000, 5_000
 
 
+class SearchRequest(TextRequest):
+    """A grammar, and the text in which its matches are searched."""
+
+    searched: Annotated[str, up_to(MAX_SEARCHED_CHARACTERS)] = ""
+
+
 @question(HEAVY)
-def find_matches(handlers: Handlers, fields: Record) -> wire.Matches | wire.Refusal:
+def find_matches(handlers: Handlers, request: SearchRequest) -> wire.Matches | wire.Refusal:
     """All matches of a grammar in a long text: ``spans`` has the start and the end of each.
 
     ``why`` says why the search ended early; of many matches the first ones are listed.
     """
     spans: list[int] = []
     count, why = 0, ""
-    text = text_in(fields, "searched", MAX_SEARCHED_CHARACTERS)
-    compiled = handlers.compiled(TextRequest.of(fields))
+    compiled = handlers.compiled(request)
     try:
-        for span in find(compiled.accepting, text, limits=handlers.pipeline.limits):
+        for span in find(compiled.accepting, request.searched, limits=handlers.pipeline.limits):
             count += 1
             if count <= MAX_LISTED_MATCHES:
                 spans += (span.start, span.end)

@@ -16,6 +16,7 @@ from workbench.app.ui.compare_view import compare_records, distribution
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.model_registry import BUILTIN
 from workbench.app.ui.question import question
+from workbench.app.ui.requests import Request
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
 from workbench.base.errors import WorkbenchError
@@ -62,7 +63,7 @@ _REQUEST: Record = {
 
 
 @question(LIGHT)
-def compare_opening(handlers: Handlers, _: Record) -> wire_compare.CompareOpening:
+def compare_opening(handlers: Handlers, _: Request) -> wire_compare.CompareOpening:
     """The samples, and the lines of the recorded comparison; none with another model."""
     lines = RECORDED.read_text("utf-8") if handlers.room.name == BUILTIN else ""
     return {"samples": [_sample_record(each) for each in SAMPLES], "recorded": lines}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from workbench.app.ui import wire, wire_compare
 from workbench.app.ui.audit_view import audited_engines
@@ -23,15 +23,17 @@ from workbench.app.ui.requests import (
     MAX_SEEDS,
     MAX_TOKENS_IN_ALL,
     CompareRequest,
+    Request,
     RunRequest,
+    field,
     room_left,
-    text_in,
+    up_to,
 )
 from workbench.app.ui.run_records import WORDS, Record, token_record
 from workbench.app.ui.runs import replayed, with_errors
 from workbench.app.ui.shares import LIGHT, MODEL
 from workbench.app.ui.streams import BATCH_SECONDS, in_thread
-from workbench.base.errors import TokenNotAllowed, WorkbenchError
+from workbench.base.errors import TokenNotAllowed
 from workbench.constraint.within_budget import WithinBudget
 from workbench.decoding.compare import Event, RunBegan, RunFailed, RunStep, compare, verdict
 from workbench.decoding.contenders import (
@@ -99,7 +101,7 @@ _BITS = 1 / math.log(2)
 
 
 @question(LIGHT)
-def contender_list(_: Handlers, __: Record) -> wire_compare.Contenders:
+def contender_list(_: Handlers, __: Request) -> wire_compare.Contenders:
     """Every method that can be compared, with description and source."""
     return {
         "methods": [
@@ -118,24 +120,28 @@ def contender_list(_: Handlers, __: Record) -> wire_compare.Contenders:
     }
 
 
-@question(MODEL)
-def distribution(handlers: Handlers, fields: Record) -> wire_compare.Distribution | wire.Refusal:
+class DistributionRequest(CompareRequest):
+    """A comparison, and whether more of a large language is computed."""
+
+    further: Annotated[bool, field(lambda value, _: bool(value), sent=bool)] = False
+
+
+@question(MODEL, refused=lambda error: {"ok": False, "why": error.message})
+def distribution(
+    handlers: Handlers, request: DistributionRequest
+) -> wire_compare.Distribution | wire.Refusal:
     """The probability of each text of a finite language under each method and the model alone.
 
     The likeliest texts are listed separately, the others together.
     """
-    try:
-        request = CompareRequest.of(fields)
-        grammar = handlers.compiled(request.grammar).readable()
-        model = chatting(handlers.room.model(), request.chat)
-        prompt = request.prompts[0]
-        most = _MAX_PREFIXES if fields.get("further") else _DEFAULT_PREFIXES
-        drawing = [each for each in request.contenders if each.strategy not in NARROWER_STRATEGIES]
-        compared = exact_comparison(model, prompt, grammar, drawing, most=most)
-        curves = _curves(compared, model.vocabulary, drawing)
-        record = compared.as_record()
-    except WorkbenchError as error:
-        return {"ok": False, "why": error.message}
+    grammar = handlers.compiled(request).readable()
+    model = chatting(handlers.room.model(), request.chat)
+    prompt = request.prompts[0]
+    most = _MAX_PREFIXES if request.further else _DEFAULT_PREFIXES
+    drawing = [each for each in request.contenders if each.strategy not in NARROWER_STRATEGIES]
+    compared = exact_comparison(model, prompt, grammar, drawing, most=most)
+    curves = _curves(compared, model.vocabulary, drawing)
+    record = compared.as_record()
     texts = sorted(record["texts"], key=lambda row: -row["own"])
     names = [name for name in texts[0] if name not in ("text", "proper_share")]
     listed, others = texts[:_MAX_TEXTS], texts[_MAX_TEXTS:]
@@ -181,12 +187,19 @@ def _curves(
     ]
 
 
+class ComparedRunRequest(RunRequest):
+    """A run of a comparison, with the name of its method."""
+
+    method: Annotated[str, up_to(80)] = ""
+
+
 @question(MODEL)
-def compared_run(handlers: Handlers, fields: Record) -> wire_compare.ComparedRun | wire.Refusal:
+def compared_run(
+    handlers: Handlers, request: ComparedRunRequest
+) -> wire_compare.ComparedRun | wire.Refusal:
     """One run of a comparison, repeated token by token, with everything a run shows."""
-    request = RunRequest.of(fields)
-    compiled = handlers.compiled(request.grammar)
-    (contender,) = contenders_named([text_in(fields, "method", 80)])
+    compiled = handlers.compiled(request)
+    (contender,) = contenders_named([request.method])
     model = chatting(handlers.room.model(), request.chat)
     constraint = contender.prepare(model, compiled.readable()).constraint
     if contender.finish:
@@ -224,7 +237,8 @@ def compare_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
 
 
 def _comparison_records(handlers: Handlers, fields: Record) -> Iterator[Record]:
-    yield from _records(handlers.with_model(fields), CompareRequest.of(fields))
+    request = CompareRequest.of(fields)
+    yield from _records(handlers.with_model(request.model), request)
 
 
 def compared(handlers: Handlers, request: Record) -> Iterator[Record]:
@@ -243,7 +257,7 @@ def compared(handlers: Handlers, request: Record) -> Iterator[Record]:
 
 
 def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
-    grammar = handlers.compiled(request.grammar).accepting
+    grammar = handlers.compiled(request).accepting
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = chatting(handlers.room.model(), request.chat)
@@ -257,7 +271,7 @@ def _records(handlers: Handlers, request: CompareRequest) -> Iterator[Record]:
         grammar,
         request.prompts,
         request.contenders,
-        request.seeds,
+        request.every_seed,
         request.sampling,
         max_tokens=_budget(request, model),
         top=0,
@@ -289,7 +303,7 @@ class _Recorder:
 
     def __init__(self, request: CompareRequest, vocabulary: Vocabulary) -> None:
         names = [each.name for each in request.contenders]
-        runs = [(p, s, n) for p in request.prompts for s in request.seeds for n in names]
+        runs = [(p, s, n) for p in request.prompts for s in request.every_seed for n in names]
         self._numbers = {run: number for number, run in enumerate(runs)}
         self._vocabulary = vocabulary
         #: Steps of the current run whose probability was unknown when they were recorded.

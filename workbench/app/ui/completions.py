@@ -18,8 +18,7 @@ from functools import cache
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import NotationRequest
 from workbench.app.ui.shares import LIGHT
 from workbench.grammar.notations import Notation
 
@@ -387,9 +386,9 @@ def contexts(notation: str) -> tuple[Context, ...]:
 
 
 @question(LIGHT)
-def completions(_: Handlers, fields: Record) -> wire.Completions:
+def completions(_: Handlers, request: NotationRequest) -> wire.Completions:
     """What the editor can offer in a notation, asked once by each page."""
-    notation = text_in(fields, "notation", 40)
+    notation = request.notation
     return {"contexts": [_record(context) for context in contexts(notation)]}
 
 

@@ -7,7 +7,7 @@ gives the full answer for one token, with places in the grammar and the path in 
 from __future__ import annotations
 
 from itertools import islice
-from typing import cast
+from typing import Annotated, cast
 
 from workbench.analysis.earley import ExpectedPiece, Frame
 from workbench.analysis.explain import Explanation, explain, explain_each
@@ -16,15 +16,15 @@ from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
 from workbench.app.ui.requests import (
-    TextRequest,
+    ConstrainedRequest,
     bytes_in,
-    monitor_in,
-    switch_in,
-    tokens_in,
+    checked_switch,
+    checked_tokens,
+    field,
+    optional,
 )
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
-from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten, visible
 from workbench.constraint.combined import is_small
@@ -105,38 +105,48 @@ def _note(explanation: Explanation) -> str:
     return note if len(note) <= _MAX_NOTE else note[: _MAX_NOTE - 1] + "…"
 
 
-@question(LIGHT)
-def explain_tokens(handlers: Handlers, fields: Record) -> wire.Reasons:
+class ReasonsRequest(ConstrainedRequest):
+    """What restricts a run, its text, and the tokens after it; null for the end."""
+
+    so_far: Annotated[bytes, field(bytes_in, sent=str)]
+    tokens: Annotated[list[bytes | None], field(checked_tokens, sent=list[str | None])]
+
+
+@question(LIGHT, refused=lambda error: {"reasons": [], "problem": error.message})
+def explain_tokens(handlers: Handlers, request: ReasonsRequest) -> wire.Reasons:
     """A short note for each of several tokens: why it is forbidden after a text."""
-    try:
-        grammar = handlers.compiled(TextRequest.of(fields)).grammar
-        if grammar is None:
-            return {"reasons": []}
-        so_far, tokens = bytes_in(fields.get("so_far")), tokens_in(fields)
-        small_tokens, monitor = switch_in(fields, "small_tokens"), monitor_in(fields)
-        notes = reasons(grammar, so_far, tokens, small_tokens=small_tokens, monitor=monitor)
-        if labels_of(grammar):
-            labels = _LabelReasons(handlers, grammar, so_far)
-            notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
-        if switch_in(fields, "finish"):
-            notes = or_too_late(notes, tokens)
-        return {"reasons": notes}
-    except WorkbenchError as error:
-        return {"reasons": [], "problem": error.message}
+    grammar = handlers.compiled(request).grammar
+    if grammar is None:
+        return {"reasons": []}
+    so_far, tokens = request.so_far, request.tokens
+    notes = reasons(
+        grammar, so_far, tokens, small_tokens=request.small_tokens, monitor=request.monitor
+    )
+    if labels_of(grammar):
+        labels = _LabelReasons(handlers, grammar, so_far)
+        notes = [note or labels.note(token) for note, token in zip(notes, tokens, strict=True)]
+    return {"reasons": or_too_late(notes, tokens) if request.finish else notes}
+
+
+class WhyRequest(ConstrainedRequest):
+    """What restricts a run, its text, and the token after it; null for the end.
+
+    A test string is sent as a token after an empty text, with ``tested``: it may have any white
+    space.
+    """
+
+    so_far: Annotated[bytes, field(bytes_in, sent=str)] = b""
+    token: Annotated[bytes | None, optional(field(bytes_in, sent=str))] = None
+    tested: Annotated[bool, field(checked_switch, sent=bool | None)] = False
 
 
 @question(LIGHT)
-def why(handlers: Handlers, fields: Record) -> wire.Why | wire.Refusal:
-    """Why one token is forbidden after a text: what was read, and what was expected next.
-
-    Without a token it explains the end; a test string is sent as a token after an empty text, with
-    ``tested``: it may have any white space.
-    """
-    compiled = handlers.compiled(TextRequest.of(fields))
-    grammar = compiled.accepting if switch_in(fields, "tested") else compiled.readable()
-    so_far = bytes_in(fields.get("so_far", ""))
-    token = None if fields.get("token") is None else bytes_in(fields["token"])
-    explanation = explain(grammar, so_far, token, monitor_in(fields) or None)
+def why(handlers: Handlers, request: WhyRequest) -> wire.Why | wire.Refusal:
+    """Why one token is forbidden after a text: what was read, and what was expected next."""
+    compiled = handlers.compiled(request)
+    grammar = compiled.accepting if request.tested else compiled.readable()
+    so_far, token = request.so_far, request.token
+    explanation = explain(grammar, so_far, token, request.monitor or None)
     text, shown = (
         so_far + explanation.read,
         len(so_far) + max(0, len(explanation.read) - _MAX_FOLLOWED),
@@ -145,10 +155,10 @@ def why(handlers: Handlers, fields: Record) -> wire.Why | wire.Refusal:
     answer = _explanation(explanation, grammar.source)
     if explanation.allowed and labels_of(grammar):
         answer["reason"] = str(_LabelReasons(handlers, grammar, so_far).reason(token) or "")
-    elif explanation.allowed and _not_small(token, switch_in(fields, "small_tokens")):
+    elif explanation.allowed and _not_small(token, request.small_tokens):
         answer["allowed"] = False
         answer["reason"] = "the grammar allows it, but this run allows small tokens only"
-    if explanation.allowed and not answer["reason"] and token and switch_in(fields, "finish"):
+    if explanation.allowed and not answer["reason"] and token and request.finish:
         answer["allowed"] = False
         answer["reason"] = f"the grammar allows it, but {_TOO_LATE}"
     return cast("wire.Why", {"ok": True, "path": path, "before": text[:shown].hex(), **answer})

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated
 
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
@@ -11,7 +11,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import TABLE
 from workbench.app.ui.question import or_refusal, question
-from workbench.app.ui.requests import TextRequest, text_in, tried_in
+from workbench.app.ui.requests import TextRequest, checked_tried, field, up_to
 from workbench.app.ui.run_records import Record, token_record
 from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import expected
@@ -26,13 +26,9 @@ from workbench.grammar.recognition import Verdict
 from workbench.schema.schema_options import open_objects
 
 
-@question(LIGHT)
-def compile_grammar(handlers: Handlers, fields: Record) -> wire.Compiled:
+@question(LIGHT, refused=lambda error: _refusal(Problem.of(error)))
+def compile_grammar(handlers: Handlers, request: TextRequest) -> wire.Compiled:
     """Facts, problems and available machines of the text in the editor."""
-    try:
-        request = TextRequest.of(fields)
-    except WorkbenchError as error:
-        return _refusal(Problem.of(error))
     if not request.text.strip():
         record = _refusal()
         record["empty"] = True
@@ -40,7 +36,7 @@ def compile_grammar(handlers: Handlers, fields: Record) -> wire.Compiled:
     compiled = handlers.compiled(request)
     looks, inside = _hints(request)
     if compiled.grammar is None:
-        whole = handlers.compiled(replace(request, hole=None))
+        whole = handlers.compiled(request.with_fields(hole=None))
         record = _refusal(*compiled.problems)
         record["looks"], record["inside"] = looks, inside
         if whole.grammar is not None:
@@ -64,31 +60,38 @@ def compile_grammar(handlers: Handlers, fields: Record) -> wire.Compiled:
     return record
 
 
-@question(LIGHT)
-def check_texts(handlers: Handlers, fields: Record) -> wire.TestResults:
+class CheckRequest(TextRequest):
+    """A grammar, and the texts that are tried."""
+
+    texts: Annotated[Sequence[str], field(checked_tried, sent=list[str])] = ()
+
+
+@question(LIGHT, refused=lambda error: {"results": [], "problem": error.message})
+def check_texts(handlers: Handlers, request: CheckRequest) -> wire.TestResults:
     """Which texts are accepted; for the others, where they fail and what was expected."""
-    try:
-        request, texts = TextRequest.of(fields), tried_in(fields)
-        compiled = handlers.compiled(request)
-        if compiled.grammar is None:
-            return {"results": []}
-        grammar = compiled.accepting
-        return {"results": [_verdict(grammar, text) for text in texts]}
-    except WorkbenchError as error:
-        return {"results": [], "problem": error.message}
+    compiled = handlers.compiled(request)
+    if compiled.grammar is None:
+        return {"results": []}
+    grammar = compiled.accepting
+    return {"results": [_verdict(grammar, text) for text in request.texts]}
 
 
 #: Allowed tokens that are listed; their number is always reported.
 MAX_LISTED_TOKENS = 500
 
 
+class MaskRequest(TextRequest):
+    """A grammar, and the text before a token."""
+
+    so_far: Annotated[str, up_to()] = ""
+
+
 @or_refusal
-def allowed_tokens(handlers: Handlers, fields: Record) -> Record:
+def allowed_tokens(handlers: Handlers, request: MaskRequest) -> Record:
     """The tokens that may come next after a text, the first few hundred of them."""
-    compiled, so_far = handlers.compiled(TextRequest.of(fields)), text_in(fields, "so_far")
     vocabulary = handlers.room.vocabulary()
-    constraint = compiled.constraint(vocabulary)
-    state = constraint.step_bytes(constraint.initial, so_far.encode())
+    constraint = handlers.compiled(request).constraint(vocabulary)
+    state = constraint.step_bytes(constraint.initial, request.so_far.encode())
     if state is None:
         raise WorkbenchError("no accepted text begins with this text", "/check says where it fails")
     ids = constraint.mask(state).ids.tolist()

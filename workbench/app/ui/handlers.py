@@ -21,7 +21,7 @@ from workbench.app.ui.pictures import (
     TOGETHER,
     table_of,
 )
-from workbench.app.ui.requests import MAX_NAME, RunRequest, TextRequest, text_in
+from workbench.app.ui.requests import RunRequest, TextRequest, text_in
 from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import time_budget
@@ -53,12 +53,12 @@ class Handlers:
         #: Two runs at a time compute their constraint: the number of cores of a small machine.
         self.preparing = threading.BoundedSemaphore(2)
 
-    def with_model(self, fields: Record) -> Handlers:
-        """These handlers with the model that ``model`` in the request names.
+    def with_model(self, name: str) -> Handlers:
+        """These handlers with a model of the page; empty for its first one.
 
         Raises: WorkbenchError for a model that is not offered.
         """
-        room = self.rooms.get(text_in(fields, "model", MAX_NAME))
+        room = self.rooms.get(name)
         if room is self.room:
             return self
         chosen = copy(self)
@@ -94,8 +94,8 @@ class Handlers:
             return None
         try:
             request = RunRequest.of({**fields, **masked})
-            compiled = self.compiled(request.grammar)
-            constraint = request.constraint(compiled, self.room.vocabulary())
+            compiled = self.compiled(request)
+            constraint = request.machine(compiled, self.room.vocabulary())
             if request.finish:
                 constraint = request.within_budget(constraint, compiled, self.room.model())
             ends = constraint.vocabulary.ends

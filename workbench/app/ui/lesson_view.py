@@ -26,7 +26,7 @@ from workbench.app.lessons.lesson_tables import table
 from workbench.app.lessons.lesson_world import OPTIONS
 from workbench.app.lessons.merge_films import rule_name
 from workbench.app.ui import wire, wire_cards
-from workbench.app.ui.explain_view import why
+from workbench.app.ui.explain_view import WhyRequest, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
 from workbench.app.ui.requests import text_in
@@ -263,7 +263,7 @@ def lesson_why(handlers: Handlers, fields: Fields) -> wire.Why | wire.Refusal:
         "so_far": world.vocabulary.decode(given).hex(),
         "token": None if token is None else token.hex(),
     }
-    answer: wire.Why | wire.Refusal = why.function(handlers, asked)
+    answer: wire.Why | wire.Refusal = why.function(handlers, WhyRequest.of(asked))
     return answer
 
 

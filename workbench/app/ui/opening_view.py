@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from typing import cast
+from typing import Annotated, cast
 
 from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_NAME, text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import MAX_NAME, Request, up_to
 from workbench.app.ui.shares import LIGHT
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import interpreting
@@ -38,27 +37,38 @@ def page_record(handlers: Handlers) -> wire_cards.PageRecord:
     return record
 
 
+class ExampleRequest(Request):
+    """The name of an example."""
+
+    name: Annotated[str, up_to(80)] = ""
+
+
 @question(LIGHT)
-def open_example(handlers: Handlers, fields: Record) -> wire_cards.Example:
+def open_example(handlers: Handlers, request: ExampleRequest) -> wire_cards.Example:
     """An example in full, by its name.
 
     Raises: WorkbenchError for an unknown one.
     """
-    name = text_in(fields, "name", 80)
-    if name not in handlers.gallery:
+    if request.name not in handlers.gallery:
         raise WorkbenchError("there is no such example")
-    return example_record(handlers.gallery[name])
+    return example_record(handlers.gallery[request.name])
+
+
+class ModelRequest(Request):
+    """A model's name or its id on the hub, and a token of the hub."""
+
+    name: Annotated[str, up_to(MAX_NAME)] = ""
+    token: Annotated[str, up_to(MAX_NAME)] = ""
 
 
 @question(LIGHT)
-def open_model(handlers: Handlers, fields: Record) -> wire_cards.OpenedModel:
+def open_model(handlers: Handlers, request: ModelRequest) -> wire_cards.OpenedModel:
     """Open a model that the page does not offer; its name on the page."""
-    name, token = text_in(fields, "name", MAX_NAME), text_in(fields, "token", MAX_NAME)
-    return {"name": handlers.rooms.open(name, token)}
+    return {"name": handlers.rooms.open(request.name, request.token)}
 
 
 @question(LIGHT)
-def model_state(handlers: Handlers, _: Record) -> wire_cards.Models:
+def model_state(handlers: Handlers, _: Request) -> wire_cards.Models:
     """The state of the models for the header; also begins to load the chosen one.
 
     ``compiling``: a new installation compiles the engine's kernels, and answers take longer.
@@ -75,13 +85,16 @@ def model_state(handlers: Handlers, _: Record) -> wire_cards.Models:
     }
 
 
-@question(LIGHT)
-def recorded_run(handlers: Handlers, fields: Record) -> str:
+class RecordedRequest(Request):
+    """The name of an example with a recorded run."""
+
+    example: Annotated[str, up_to(80)] = ""
+
+
+@question(LIGHT, refused=lambda _: "")
+def recorded_run(handlers: Handlers, request: RecordedRequest) -> str:
     """A run of the embedded model recorded for an example, as NDJSON; empty without one."""
-    try:
-        name = text_in(fields, "example", 80)
-    except WorkbenchError:
-        return ""
+    name = request.example
     if name not in handlers.gallery or handlers.room.name != BUILTIN:
         return ""  # a name from a request never becomes a path
     return recorded_lines(name)

@@ -36,6 +36,7 @@ from types import MappingProxyType
 from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers, encoded
 from workbench.app.ui.question import question
+from workbench.app.ui.requests import Request
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
 from workbench.base.resources import STATIC
@@ -232,7 +233,7 @@ _PACKAGES = ("gradio", "torch", "transformers", "numba", "lark", "graphviz", "py
 
 
 @question(LIGHT)
-def about(handlers: Handlers, _: Record) -> wire_cards.About:
+def about(handlers: Handlers, _: Request) -> wire_cards.About:
     """Versions of Python and of the packages, and the limits for a grammar."""
     limits = handlers.pipeline.limits
     return {

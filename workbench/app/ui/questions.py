@@ -29,6 +29,7 @@ from workbench.app.ui import (
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import questions_of
+from workbench.app.ui.requests import MAX_NAME, text_in
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import COMPARISON, RUN, Share
 from workbench.base.errors import WorkbenchError
@@ -61,7 +62,7 @@ QUESTIONS = questions_of(
 def answered(handlers: Handlers, name: str, fields: Record) -> Record:
     """The answer to a question, or the error as a record."""
     try:
-        return QUESTIONS[name](handlers.with_model(fields), fields)
+        return QUESTIONS[name](handlers.with_model(text_in(fields, "model", MAX_NAME)), fields)
     except WorkbenchError as error:
         return {"fault": sentence(error)}
 

@@ -37,7 +37,7 @@ from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.picture_view import draw_machine, flags_with
 from workbench.app.ui.pictures import TOGETHER
-from workbench.app.ui.requests import RunRequest, TextRequest, bytes_in, monitor_in, switch_in
+from workbench.app.ui.requests import ConstrainedRequest, RunRequest, TextRequest, bytes_in
 from workbench.app.ui.run_records import Record, line, stop_record
 from workbench.app.ui.runs import record_of, run_records
 from workbench.base.errors import LimitError, WorkbenchError
@@ -245,15 +245,15 @@ def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment
 
 def _reasons(grammar: Grammar, taken: Iterable[Taken], fields: Record) -> Iterator[list[str]]:
     """For each token why the model's preferred tokens are forbidden; empty when time is up."""
-    small_tokens, finish = switch_in(fields, "small_tokens"), switch_in(fields, "finish")
-    asked = partial(reasons, grammar, small_tokens=small_tokens, monitor=monitor_in(fields))
+    run = ConstrainedRequest.of(fields)
+    asked = partial(reasons, grammar, small_tokens=run.small_tokens, monitor=run.monitor)
     until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
         notes: list[str] = []
         if wanted and time.monotonic() < until:
             with suppress(LimitError):  # too ambiguous to list the states: the run plays without
                 notes = asked(so_far, wanted)
-                notes = or_too_late(notes, wanted) if finish else notes
+                notes = or_too_late(notes, wanted) if run.finish else notes
         yield notes
         so_far += token or b""
 

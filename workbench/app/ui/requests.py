@@ -1,10 +1,17 @@
-"""Checks what the browser sends, and converts it to typed requests."""
+"""The requests of the page's scripts: models that check what a browser sends.
+
+A field has its default and its bounds; numbers are clipped to these. ``static/wire.d.ts`` has what
+a script may send. A question with further fields has its model beside its function.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Self, cast
+
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, model_validator
+from pydantic_core.core_schema import CoreSchema, with_info_plain_validator_function
 
 from workbench.app.pipeline import Compiled, Options
 from workbench.base.errors import WorkbenchError
@@ -33,15 +40,28 @@ MAX_RUN_TOKENS = 1_024
 #: Tokens of the prefix of a run at most.
 _MAX_PREFIX = 2_048
 
+#: The largest lookahead; larger ones forbid nothing more.
+_MAX_LOOKAHEAD = 1_000
+
+#: Messages before a prompt at most.
+MAX_MESSAGES = 64
+
+#: Characters of a marker at most.
+_MAX_MARKER = 100
+
+#: The largest seed.
+MAX_SEED = 2**31 - 1
+
 _Fields = Mapping[str, Any]
 
+# -- checks of one value ---------------------------------------------------------------------------
 
-def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
-    """A text field.
+
+def checked_text(value: object, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
+    """A text as UTF-8 can hold it.
 
     Raises: WorkbenchError where it is not a text or too long.
     """
-    value = fields.get(name, "")
     if not isinstance(value, str):
         raise WorkbenchError(f"expected a text as {name}")
     if len(value) > most:
@@ -53,84 +73,40 @@ def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     return value.encode("utf-8", "replace").decode("utf-8")
 
 
-def number_in(fields: _Fields, name: str, default: float, low: float, high: float) -> float:
-    """A number field, clipped to bounds.
+def checked_number(value: object, name: str, low: float, high: float) -> float:
+    """A number, clipped to bounds.
 
     Raises: WorkbenchError where it is not a number.
     """
-    value = fields.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise WorkbenchError(f"expected a number as {name}, not {value!r}")
     return min(high, max(low, value))
 
 
-def notation_in(fields: _Fields) -> Notation:
-    """The notation of a grammar.
+def checked_switch(value: object, name: str) -> bool:
+    """A switch; false for null.
 
-    Raises: WorkbenchError for an unknown one.
+    Raises: WorkbenchError where it is neither true nor false.
     """
-    named = fields.get("notation", Notation.REGEX)
-    try:
-        return Notation(named)
-    except ValueError:
-        names = ", ".join(Notation)
-        raise WorkbenchError(f"expected one of {names}, not {named!r}") from None
+    value = value or False
+    if not isinstance(value, bool):
+        raise WorkbenchError(f"expected true or false as {name}, not {value!r}")
+    return value
 
 
-@dataclass(frozen=True, slots=True)
-class TextRequest:
-    """The grammar in the editor."""
-
-    text: str
-    notation: Notation
-    start: str = "start"
-    #: The options of its notation that are not the defaults.
-    options: Options = ()
-    #: The texts before and after a hole that is filled; None for whole texts.
-    hole: tuple[str, str] | None = None
-
-    @staticmethod
-    def of(fields: _Fields) -> TextRequest:
-        start = text_in(fields, "start", 200) or "start"
-        notation = notation_in(fields)
-        options = notation_options_in(fields, notation)
-        return TextRequest(text_in(fields, "text"), notation, start, options, hole_in(fields))
+def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
+    """A text field. Raises: as ``checked_text``."""
+    return checked_text(fields.get(name, ""), name, most)
 
 
-def notation_options_in(fields: _Fields, notation: Notation) -> Options:
-    """The options of a notation that are not the defaults.
-
-    Raises: WorkbenchError where they are malformed.
-    """
-    options = fields.get("options") or {}
-    if not isinstance(options, dict) or not all(
-        isinstance(value, str | int) for value in options.values()
-    ):
-        raise WorkbenchError("expected options by name, each a text, a number or a truth value")
-    read = checked_options(notation, options)
-    return tuple(sorted(notation.non_defaults("", **read).items()))
+def number_in(fields: _Fields, name: str, default: float, low: float, high: float) -> float:
+    """A number field, clipped to bounds. Raises: as ``checked_number``."""
+    return checked_number(fields.get(name, default), name, low, high)
 
 
-def hole_in(fields: _Fields) -> tuple[str, str] | None:
-    """The texts before and after a hole; None without one.
-
-    Raises: WorkbenchError where it has another form, or is too long.
-    """
-    hole = fields.get("hole")
-    if not hole:
-        return None
-    if not isinstance(hole, dict):
-        raise WorkbenchError("expected a hole with a prefix and a suffix")
-    prefix, suffix = (text_in(hole, name, MAX_TRIED_CHARACTERS) for name in ("prefix", "suffix"))
-    return (prefix, suffix) if prefix or suffix else None
-
-
-def tried_in(fields: _Fields) -> list[str]:
-    """The texts to try.
-
-    Raises: WorkbenchError where they are not a list of texts.
-    """
-    return texts_in(fields.get("texts", []), "text to try", MAX_TRIED_TEXTS, MAX_TRIED_CHARACTERS)
+def switch_in(fields: _Fields, name: str) -> bool:
+    """A switch; false by default. Raises: as ``checked_switch``."""
+    return checked_switch(fields.get(name), name)
 
 
 def texts_in(value: object, name: str, most: int, longest: int) -> list[str]:
@@ -140,10 +116,10 @@ def texts_in(value: object, name: str, most: int, longest: int) -> list[str]:
     """
     if not isinstance(value, list):
         raise WorkbenchError("expected a list of texts")
-    return [text_in({name: each}, name, longest) for each in value[:most]]
+    return [checked_text(each, name, longest) for each in value[:most]]
 
 
-def bytes_in(value: object) -> bytes:
+def bytes_in(value: object, _: str = "") -> bytes:
     """Bytes sent as hexadecimal digits.
 
     Raises: WorkbenchError where they are malformed, or too many.
@@ -156,24 +132,122 @@ def bytes_in(value: object) -> bytes:
         raise WorkbenchError("expected bytes as hexadecimal digits") from None
 
 
-def tokens_in(fields: _Fields) -> list[bytes | None]:
+# -- types of fields -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Checked:
+    """How a field is read from JSON."""
+
+    #: Called with the value and what is known of the request: the field's name, earlier fields.
+    check: Callable[[Any, ValidationInfo], Any]
+    #: The type of its JSON.
+    sent: Any
+
+    def __get_pydantic_core_schema__(self, _: Any, __: Any) -> CoreSchema:  # noqa: ANN401
+        return with_info_plain_validator_function(self.check)
+
+
+def field(check: Callable[..., Any], *bounds: Any, sent: Any) -> Checked:  # noqa: ANN401
+    """A field that ``check(value, name, *bounds)`` reads."""
+    return Checked(lambda value, info: check(value, info.field_name, *bounds), sent)
+
+
+def up_to(most: int = MAX_TEXT_CHARACTERS) -> Checked:
+    """A text with at most so many characters."""
+    return field(checked_text, most, sent=str)
+
+
+def number(low: float, high: float) -> Checked:
+    """A number, clipped to bounds."""
+    return field(checked_number, low, high, sent=float)
+
+
+def integer(low: int, high: int) -> Checked:
+    """An integer, clipped to bounds; its fraction is cut."""
+    return field(lambda *value: int(checked_number(*value)), low, high, sent=int)
+
+
+def optional(kind: Checked) -> Checked:
+    """A field of another kind, or null."""
+    return Checked(
+        lambda value, info: None if value is None else kind.check(value, info), kind.sent | None
+    )
+
+
+def _checked_notation(value: object, _: str) -> Notation:
+    try:
+        return Notation(cast("Any", value))
+    except ValueError:
+        names = ", ".join(Notation)
+        raise WorkbenchError(f"expected one of {names}, not {value!r}") from None
+
+
+def _checked_start(value: object, name: str) -> str:
+    return checked_text(value, name, 200) or "start"
+
+
+def _checked_options(value: object, info: ValidationInfo) -> Options:
+    """The options of a notation that are not the defaults."""
+    options = value or {}
+    if not isinstance(options, dict) or not all(
+        isinstance(value, str | int) for value in options.values()
+    ):
+        raise WorkbenchError("expected options by name, each a text, a number or a truth value")
+    notation: Notation = info.data["notation"]
+    read = checked_options(notation, options)
+    return tuple(sorted(notation.non_defaults("", **read).items()))
+
+
+def _checked_hole(hole: object, _: str) -> tuple[str, str] | None:
+    """The texts before and after a hole; None without one."""
+    if not hole:
+        return None
+    if not isinstance(hole, dict):
+        raise WorkbenchError("expected a hole with a prefix and a suffix")
+    prefix, suffix = (text_in(hole, name, MAX_TRIED_CHARACTERS) for name in ("prefix", "suffix"))
+    return (prefix, suffix) if prefix or suffix else None
+
+
+def checked_tokens(value: object, _: str) -> list[bytes | None]:
     """Tokens as hexadecimal digits, null for the end.
 
     Raises: WorkbenchError where they are malformed.
     """
-    tokens = fields.get("tokens", [])
-    if not isinstance(tokens, list):
+    if not isinstance(value, list):
         raise WorkbenchError("expected a list of tokens")
-    return [None if token is None else bytes_in(token) for token in tokens[:MAX_TRIED_TEXTS]]
+    return [None if token is None else bytes_in(token) for token in value[:MAX_TRIED_TEXTS]]
 
 
-def prefix_in(fields: _Fields) -> tuple[int, ...]:
-    """The ids of the tokens taken before.
+def checked_tried(value: object, _: str) -> list[str]:
+    """The texts to try.
 
-    Raises: WorkbenchError where they are malformed, or too many.
+    Raises: WorkbenchError where they are not a list of texts.
     """
-    prefix = fields.get("prefix", [])
-    if not isinstance(prefix, list) or not all(type(i) is int for i in prefix):
+    return texts_in(value, "text to try", MAX_TRIED_TEXTS, MAX_TRIED_CHARACTERS)
+
+
+def _checked_method(value: object, _: str) -> str:
+    if not isinstance(value, str) or value not in METHODS:
+        raise WorkbenchError(f"expected one of {', '.join(METHODS)}, not {value!r}")
+    return value
+
+
+def _checked_monitor(value: object, info: ValidationInfo) -> str:
+    """The name of a monitor; empty for none, and without a mask."""
+    monitor = checked_text(value, "monitor", 40)
+    if monitor and monitor not in MONITORS:
+        raise WorkbenchError(f"expected one of {', '.join(MONITORS)}, not {monitor!r}")
+    return "" if info.data["constraint"] == "unconstrained" else monitor
+
+
+def _checked_finish(value: object, info: ValidationInfo) -> bool:
+    """A switch; without a mask a text may be cut: its end would be no choice of the model."""
+    return checked_switch(value, "finish") and info.data["constraint"] != "unconstrained"
+
+
+def _checked_prefix(prefix: object, _: str) -> tuple[int, ...]:
+    if not isinstance(prefix, list | tuple) or not all(type(i) is int for i in prefix):
         raise WorkbenchError("expected a list of token ids as prefix")
     if len(prefix) > _MAX_PREFIX:
         raise WorkbenchError(
@@ -183,60 +257,18 @@ def prefix_in(fields: _Fields) -> tuple[int, ...]:
     return tuple(prefix)
 
 
-def token_in(fields: _Fields) -> int | None:
-    """The token to be taken, or None if the model chooses.
+def checked_token(token: object, _: str) -> int | None:
+    """A token that is taken, or None if the model chooses.
 
     Raises: WorkbenchError for anything but an id.
     """
-    token = fields.get("token")
     if token is not None and type(token) is not int:
         raise WorkbenchError("expected a token id as token")
     return token
 
 
-#: The largest lookahead; larger ones forbid nothing more.
-_MAX_LOOKAHEAD = 1_000
-
-
-def method_in(fields: _Fields, name: str = "constraint") -> str:
-    """The name of a method.
-
-    Raises: WorkbenchError for an unknown one.
-    """
-    method = fields.get(name, "automaton")
-    if not isinstance(method, str) or method not in METHODS:
-        raise WorkbenchError(f"expected one of {', '.join(METHODS)}, not {method!r}")
-    return method
-
-
-def options_in(fields: _Fields, method: str) -> MethodOptions:
-    """The options of a method that the page can set: ``lookahead`` is ``k``, null for no bound."""
-    if fields.get("lookahead") is None or "k" not in METHODS[method].options:
-        return {}
-    return {"k": int(number_in(fields, "lookahead", 0, 0, _MAX_LOOKAHEAD))}
-
-
-def switch_in(fields: _Fields, name: str) -> bool:
-    """A switch; false by default.
-
-    Raises: WorkbenchError where it is neither true nor false.
-    """
-    value = fields.get(name) or False
-    if not isinstance(value, bool):
-        raise WorkbenchError(f"expected true or false as {name}, not {value!r}")
-    return value
-
-
-#: Messages before a prompt at most.
-MAX_MESSAGES = 64
-
-
-def chat_in(fields: _Fields) -> tuple[Message, ...] | None:
-    """The messages before the prompt; None if the prompt is a text and no message.
-
-    Raises: WorkbenchError where they are not messages, or too long.
-    """
-    chat = fields.get("chat")
+def _checked_chat(chat: object, _: str) -> tuple[Message, ...] | None:
+    """The messages before the prompt; None if the prompt is a text and no message."""
     if chat is None:
         return None
     if not isinstance(chat, list) or len(chat) > MAX_MESSAGES:
@@ -246,134 +278,154 @@ def chat_in(fields: _Fields) -> tuple[Message, ...] | None:
     messages = tuple(
         Message(role=text_in(each, "role", 40), content=text_in(each, "content")) for each in chat
     )
-    text_in({"chat": "".join(message["content"] for message in messages)}, "chat")
+    checked_text("".join(message["content"] for message in messages), "chat")
     return messages
 
 
-#: Characters of a marker at most.
-_MAX_MARKER = 100
-
-
-@dataclass(frozen=True, slots=True)
-class FreePart:
-    """The free text of a reasoning model, before the grammar's."""
-
-    #: Empty if the prompt ends with it.
-    opening: str
-    closing: str
-    #: In tokens, the opening marker included.
-    budget: int
-
-
-def reasoning_in(fields: _Fields) -> FreePart | None:
-    """The free part; None without one.
-
-    Raises: WorkbenchError where it has another form, or no closing marker.
-    """
-    part = fields.get("reasoning")
+def _checked_reasoning(part: object, _: str) -> object:
     if part is None:
         return None
     if not isinstance(part, dict):
         raise WorkbenchError("expected reasoning with opening, closing and budget")
-    free_part = FreePart(
-        text_in(part, "opening", _MAX_MARKER),
-        text_in(part, "closing", _MAX_MARKER),
-        int(number_in(part, "budget", 64, 0, MAX_RUN_TOKENS)),
-    )
+    free_part = FreePart.of(part)
     if not free_part.closing:
         raise WorkbenchError("expected a closing marker", "such as </think>")
     return free_part
 
 
-def monitor_in(fields: _Fields) -> str:
-    """The name of a monitor; empty for none, and without a mask.
+# -- the requests ----------------------------------------------------------------------------------
 
-    Raises: WorkbenchError for an unknown one.
-    """
-    monitor = text_in(fields, "monitor", 40)
-    if monitor and monitor not in MONITORS:
-        raise WorkbenchError(f"expected one of {', '.join(MONITORS)}, not {monitor!r}")
-    return "" if method_in(fields) == "unconstrained" else monitor
+
+class Fields(BaseModel):
+    """Checked fields of a JSON object."""
+
+    model_config = ConfigDict(frozen=True)
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object]) -> Self:
+        """The fields of this type; others are ignored.
+
+        Raises: WorkbenchError for a field that has another form.
+        """
+        try:
+            return cls.model_validate({**fields})
+        except ValidationError as error:  # the checks of fields raise other errors
+            missing = ", ".join(str(each["loc"][0]) for each in error.errors())
+            raise WorkbenchError(f"expected the fields {missing}") from None
+
+    def with_fields(self, **changes: object) -> Self:
+        """The same with other values in some fields, which are not checked."""
+        return self.model_copy(update=changes)
+
+
+class Request(Fields):
+    """What a script sends with each question."""
+
+    #: The model of the page whose tokens are meant; empty for its first one.
+    model: Annotated[str, up_to(MAX_NAME)] = ""
+
+
+class NotationRequest(Request):
+    """The name of a notation; an unknown one has nothing to show."""
+
+    notation: Annotated[str, up_to(40)] = ""
+
+
+class TextRequest(Request):
+    """The grammar in the editor."""
+
+    text: Annotated[str, up_to()] = ""
+    notation: Annotated[Notation, field(_checked_notation, sent=str)] = Notation.REGEX
+    start: Annotated[str, field(_checked_start, sent=str)] = "start"
+    #: The options of its notation that are not the defaults.
+    options: Annotated[
+        Options,
+        Checked(_checked_options, dict[str, str | int | bool] | None),
+    ] = ()
+    #: The texts before and after a hole that is filled; None for whole texts.
+    hole: Annotated[tuple[str, str] | None, field(_checked_hole, sent=dict[str, str] | None)] = None
+
+
+#: The fields of a request that are a grammar.
+GRAMMAR_FIELDS = {"text", "notation", "start", "options", "hole"}
+
+
+class FreePart(Fields):
+    """The free text of a reasoning model, before the grammar's."""
+
+    #: Empty if the prompt ends with it.
+    opening: Annotated[str, up_to(_MAX_MARKER)] = ""
+    closing: Annotated[str, up_to(_MAX_MARKER)] = ""
+    #: In tokens, the opening marker included.
+    budget: Annotated[int, integer(0, MAX_RUN_TOKENS)] = 64
+
+
+class ConstrainedRequest(TextRequest):
+    """A grammar, and what else restricts a run."""
+
+    #: The name of the method; ``unconstrained`` for the model alone.
+    constraint: Annotated[str, field(_checked_method, sent=str)] = "automaton"
+    #: The option ``k`` of the methods that have it; null for no bound.
+    lookahead: Annotated[int | None, optional(integer(0, _MAX_LOOKAHEAD))] = None
+    #: Whether only tokens of a single character are allowed.
+    small_tokens: Annotated[bool, field(checked_switch, sent=bool | None)] = False
+    #: Free text before the grammar's; None for none.
+    reasoning: Annotated[
+        FreePart | None, field(_checked_reasoning, sent=dict[str, str | int] | None)
+    ] = None
+    #: Whether the text must end within ``max_tokens``, those of the prefix included.
+    finish: Annotated[bool, Checked(_checked_finish, bool | None)] = False
+    #: The monitor that also keeps the text's meaning; empty for none.
+    monitor: Annotated[str, Checked(_checked_monitor, str)] = ""
+
+    @property
+    def method_options(self) -> MethodOptions:
+        """The options of the method."""
+        if self.lookahead is None or "k" not in METHODS[self.constraint].options:
+            return {}
+        return {"k": self.lookahead}
+
+
+class SampledRequest(TextRequest):
+    """A grammar, a chat, and how tokens are drawn; a setting that is null is not used."""
+
+    #: The messages before the prompt; None if the prompt is a text and no message.
+    chat: Annotated[
+        tuple[Message, ...] | None, field(_checked_chat, sent=list[dict[str, str]] | None)
+    ] = None
+    temperature: Annotated[float, number(0, 5)] = 0.7
+    seed: Annotated[int, integer(0, MAX_SEED)] = 1
+    top_k: Annotated[int | None, optional(integer(1, 1_000_000))] = None
+    top_p: Annotated[float | None, optional(number(0.001, 1))] = None
+    min_p: Annotated[float | None, optional(number(0, 1))] = None
+    repetition_penalty: Annotated[float | None, optional(number(0.1, 10))] = None
+
+    @property
+    def sampling(self) -> Sampling:
+        """How tokens are drawn."""
+        names = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+        settings = {name: getattr(self, name) for name in names}
+        return Sampling.of({k: v for k, v in settings.items() if v is not None}, self.seed)
 
 
 #: The methods whose pictures show all tokens that the grammar allows; ``branches.js`` has the same.
 _EXACT = frozenset({"automaton", "composed", "unconstrained"})
 
 
-#: The bounds of a setting of sampling, where it is given.
-_SAMPLING_BOUNDS = {
-    "top_k": (1, 1_000_000),
-    "top_p": (0.001, 1),
-    "min_p": (0, 1),
-    "repetition_penalty": (0.1, 10),
-}
-
-
-def sampling_in(fields: _Fields, seed: int) -> Sampling:
-    """How tokens are drawn: the temperature, and the settings that are not null.
-
-    Raises: WorkbenchError where one is not a number.
-    """
-    others = {
-        name: number_in(fields, name, low, low, high)
-        for name, (low, high) in _SAMPLING_BOUNDS.items()
-        if fields.get(name) is not None
-    }
-    if "top_k" in others:
-        others["top_k"] = int(others["top_k"])
-    return Sampling.of({"temperature": number_in(fields, "temperature", 0.7, 0, 5), **others}, seed)
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
+class RunRequest(ConstrainedRequest, SampledRequest):
     """A requested generation."""
 
-    grammar: TextRequest
-    prompt: str
-    sampling: Sampling
-    max_tokens: int
-    #: The name of the method; ``unconstrained`` for the model alone.
-    method: str
-    prefix: tuple[int, ...]
-    #: The options of the method.
-    options: MethodOptions = field(default_factory=MethodOptions)
-    #: Whether only tokens of a single character are allowed.
-    small_tokens: bool = False
-    #: The messages before the prompt; None if the prompt is a text and no message.
-    chat: tuple[Message, ...] | None = None
+    prompt: Annotated[str, up_to()] = ""
+    max_tokens: Annotated[int, integer(1, MAX_RUN_TOKENS)] = 128
+    #: The tokens taken before.
+    prefix: Annotated[tuple[int, ...], field(_checked_prefix, sent=list[int])] = ()
     #: The model that proposes tokens, by its name on the page; empty for none.
-    draft: str = ""
-    #: Free text before the grammar's; None for none.
-    reasoning: FreePart | None = None
-    #: Whether the text must end within ``max_tokens``, those of the prefix included.
-    finish: bool = False
-    #: The monitor that also keeps the text's meaning; empty for none.
-    monitor: str = ""
-
-    @staticmethod
-    def of(fields: _Fields) -> RunRequest:
-        method = method_in(fields)
-        return RunRequest(
-            grammar=TextRequest.of(fields),
-            prompt=text_in(fields, "prompt"),
-            sampling=sampling_in(fields, int(number_in(fields, "seed", 1, 0, 2**31 - 1))),
-            max_tokens=int(number_in(fields, "max_tokens", 128, 1, MAX_RUN_TOKENS)),
-            method=method,
-            prefix=prefix_in(fields),
-            options=options_in(fields, method),
-            small_tokens=switch_in(fields, "small_tokens"),
-            chat=chat_in(fields),
-            draft=text_in(fields, "draft", MAX_NAME),
-            reasoning=reasoning_in(fields),
-            # without a mask a text may be cut: its end would be no choice of the model
-            finish=switch_in(fields, "finish") and method != "unconstrained",
-            monitor=monitor_in(fields),
-        )
+    draft: Annotated[str, up_to(MAX_NAME)] = ""
 
     @property
     def _before(self) -> str:
         """The text before the hole; empty without one."""
-        return "" if self.grammar.hole is None else self.grammar.hole[0]
+        return "" if self.hole is None else self.hole[0]
 
     @property
     def context(self) -> str:
@@ -385,16 +437,16 @@ class RunRequest:
         """The beginning of the model's reply in a chat: the text before the hole."""
         return "" if self.chat is None else self._before
 
-    def constraint(self, compiled: Compiled, vocabulary: Vocabulary) -> TokenMachine:
+    def machine(self, compiled: Compiled, vocabulary: Vocabulary) -> TokenMachine:
         """The constraint of the requested method, after the free part if there is one.
 
         Raises: VocabularyError, LimitError; WorkbenchError where the method does not apply.
         """
-        options = cast(CompileOptions, dict(self.options))
+        options = cast(CompileOptions, dict(self.method_options))
         if self.monitor:
             options["monitor"] = self.monitor
         answer = compiled.constraint(
-            vocabulary, self.method, small_tokens=self.small_tokens, **options
+            vocabulary, self.constraint, small_tokens=self.small_tokens, **options
         )
         part = self.reasoning
         if part is None:
@@ -405,7 +457,7 @@ class RunRequest:
     def narrows(self) -> bool:
         """Whether the run may allow fewer tokens than the grammar, or others."""
         return (
-            self.method not in _EXACT
+            self.constraint not in _EXACT
             or self.small_tokens
             or bool(self.monitor)
             or self.reasoning is not None
@@ -443,65 +495,51 @@ MAX_COMPARED_TOKENS = 512
 MAX_TOKENS_IN_ALL = 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class CompareRequest:
-    """A requested comparison."""
-
-    grammar: TextRequest
-    prompts: tuple[str, ...]
-    contenders: tuple[Contender, ...]
-    seeds: tuple[int, ...]
-    #: Its seed is replaced by each of ``seeds``.
-    sampling: Sampling
-    max_tokens: int
-    #: The messages before each prompt; None if the prompts are texts and no messages.
-    chat: tuple[Message, ...] | None
-
-    @staticmethod
-    def of(fields: Mapping[str, Any]) -> CompareRequest:
-        first = int(number_in(fields, "seed", 1, 0, 2**31 - 1 - MAX_SEEDS))
-        count = int(number_in(fields, "seeds", 3, 1, MAX_SEEDS))
-        request = CompareRequest(
-            grammar=TextRequest.of(fields),
-            prompts=_prompts_in(fields),
-            contenders=_contenders_in(fields),
-            seeds=tuple(range(first, first + count)),
-            sampling=sampling_in(fields, first),
-            max_tokens=int(number_in(fields, "max_tokens", 64, 1, MAX_COMPARED_TOKENS)),
-            chat=chat_in(fields),
-        )
-        runs = len(request.prompts) * len(request.contenders) * count
-        if (tokens := runs * request.max_tokens) > MAX_TOKENS_IN_ALL:
-            raise WorkbenchError(
-                f"{runs:,} runs of {request.max_tokens} tokens are {tokens:,} tokens;"
-                f" this page takes at most {MAX_TOKENS_IN_ALL:,}",
-                "choose fewer methods, seeds or tokens, or use workbench compare",
-            )
-        return request
-
-
-def _prompts_in(fields: Mapping[str, Any]) -> tuple[str, ...]:
-    """The prompts, each once.
-
-    Raises: WorkbenchError where they are not a list of texts, or too many.
-    """
-    prompts = fields.get("prompts", [""])
+def _checked_prompts(prompts: object, _: str) -> tuple[str, ...]:
+    """The prompts, each once."""
     if not isinstance(prompts, list):
         raise WorkbenchError("expected a list of prompts")
-    texts = dict.fromkeys(
-        text_in({"prompt": each}, "prompt", MAX_TRIED_CHARACTERS) for each in prompts
-    )
+    texts = dict.fromkeys(checked_text(each, "prompt", MAX_TRIED_CHARACTERS) for each in prompts)
     if len(texts) > MAX_PROMPTS:
         raise WorkbenchError(f"expected at most {MAX_PROMPTS} prompts, not {len(texts)}")
     return tuple(texts) or ("",)
 
 
-def _contenders_in(fields: Mapping[str, Any]) -> tuple[Contender, ...]:
-    """The methods, by their names.
-
-    Raises: WorkbenchError for no method, and for an unknown one.
-    """
-    names = fields.get("methods", [])
+def _checked_methods(names: object, _: str) -> tuple[str, ...]:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise WorkbenchError("expected a list of methods by their names")
-    return contenders_named(names)
+    return tuple(names)
+
+
+class CompareRequest(SampledRequest):
+    """A requested comparison; its runs have the ``seeds`` from ``seed`` on.
+
+    Raises: WorkbenchError for unknown methods, for none, and for too many tokens in all.
+    """
+
+    prompts: Annotated[tuple[str, ...], field(_checked_prompts, sent=list[str])] = ("",)
+    methods: Annotated[tuple[str, ...], field(_checked_methods, sent=list[str])] = ()
+    seeds: Annotated[int, integer(1, MAX_SEEDS)] = 3
+    seed: Annotated[int, integer(0, MAX_SEED - MAX_SEEDS)] = 1
+    max_tokens: Annotated[int, integer(1, MAX_COMPARED_TOKENS)] = 64
+
+    @property
+    def contenders(self) -> tuple[Contender, ...]:
+        """The methods."""
+        return contenders_named(self.methods)
+
+    @property
+    def every_seed(self) -> tuple[int, ...]:
+        """The seeds of all runs."""
+        return tuple(range(self.seed, self.seed + self.seeds))
+
+    @model_validator(mode="after")
+    def _check_extent(self) -> Self:
+        runs = len(self.prompts) * len(self.contenders) * self.seeds
+        if (tokens := runs * self.max_tokens) > MAX_TOKENS_IN_ALL:
+            raise WorkbenchError(
+                f"{runs:,} runs of {self.max_tokens} tokens are {tokens:,} tokens;"
+                f" this page takes at most {MAX_TOKENS_IN_ALL:,}",
+                "choose fewer methods, seeds or tokens, or use workbench compare",
+            )
+        return self

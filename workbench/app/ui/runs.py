@@ -10,16 +10,16 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 from workbench.analysis.run_tracing import RunTracer, token_cycle
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import RunRequest, room_left, text_in, token_in
+from workbench.app.ui.requests import Request, RunRequest, checked_token, field, room_left, up_to
 from workbench.app.ui.run_records import (
     WORDS,
     Record,
@@ -94,10 +94,9 @@ def run_batches(
     """
 
     def computed() -> Iterator[list[Record]]:
-        model_handlers = handlers.with_model(fields)
-        yield from model_handlers.room.loop.batches(
-            _run_work(model_handlers, RunRequest.of(fields)), seconds
-        )
+        request = RunRequest.of(fields)
+        model_handlers = handlers.with_model(request.model)
+        yield from model_handlers.room.loop.batches(_run_work(model_handlers, request), seconds)
 
     return with_errors(handlers, computed())
 
@@ -130,7 +129,7 @@ def with_errors(handlers: Handlers, computed: Iterator[list[Record]]) -> Iterato
 
 def _run_work(handlers: Handlers, request: RunRequest) -> Work[Record]:
     with handlers.preparing:
-        compiled = handlers.compiled(request.grammar)
+        compiled = handlers.compiled(request)
     if not handlers.room.is_loaded:
         yield {"k": "status", "text": "loading the model, a few seconds the first time…"}
     model = chatting(handlers.room.model(), request.chat, request.reply)
@@ -212,7 +211,7 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
 
     Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
     """
-    constraint = request.constraint(compiled, model.vocabulary)
+    constraint = request.machine(compiled, model.vocabulary)
     if not request.finish:
         return constraint
     try:
@@ -244,7 +243,7 @@ def _improper(
     """
     compared = not request.small_tokens and request.reasoning is None
     improper = first_improper(model, request.context, taken) if compared else None
-    if improper is not None and improper.at_prompt and request.method not in _PROPER:
+    if improper is not None and improper.at_prompt and request.constraint not in _PROPER:
         return None
     return improper
 
@@ -261,7 +260,7 @@ def text_facts(
 
     The value and the verdict are those of the text after the free part.
     """
-    free = request.method == "unconstrained"
+    free = request.constraint == "unconstrained"
     grammar = compiled.accepting if free else compiled.readable()
     facts: Record = {"proper": proper_record(_improper(model, request, taken), model.vocabulary)}
     text = constraint.answer_in(taken)
@@ -289,23 +288,29 @@ _MAX_READ = 1_000
 
 
 @question(MODEL)
-def turn(handlers: Handlers, fields: Record) -> wire.NextAnswer | wire.Refusal:
+def turn(handlers: Handlers, request: RunRequest) -> wire.NextAnswer | wire.Refusal:
     """The model's and the mask's next tokens, none taken; or why no token may follow."""
-    with _at_position(handlers, RunRequest.of(fields)) as position:
+    with _at_position(handlers, request) as position:
         return {"ok": True, "model": position.model.name, "next": position.next()}
 
 
+class TakeRequest(RunRequest):
+    """A run, and the id of the token to take; null for a sampled one."""
+
+    token: Annotated[int | None, field(checked_token, sent=int | None)] = None
+
+
 @question(MODEL)
-def take_token(handlers: Handlers, fields: Record) -> wire.TakeAnswer | wire.Refusal:
+def take_token(handlers: Handlers, request: TakeRequest) -> wire.TakeAnswer | wire.Refusal:
     """Take a token (the requested one, or a sampled one); returns its step and the next tokens.
 
     The sampled token is that of a run with the same seed.
     """
-    with _at_position(handlers, RunRequest.of(fields)) as position:
+    with _at_position(handlers, request) as position:
         distribution = position.ask()
         if distribution is None:
             return {"ok": True, "model": position.model.name, "step": None, "next": position.next()}
-        step = position.take(distribution, token_in(fields))
+        step = position.take(distribution, request.token)
         return {"ok": True, "model": position.model.name, "step": step, "next": position.next()}
 
 
@@ -313,18 +318,23 @@ def take_token(handlers: Handlers, fields: Record) -> wire.TakeAnswer | wire.Ref
 MAX_READ_TOKENS = 1_024
 
 
+class ReadRequest(RunRequest):
+    """The settings of a run, and the text that is read with them."""
+
+    read: Annotated[str, up_to()] = ""
+
+
 @question(MODEL)
-def read_text(handlers: Handlers, fields: Record) -> wire.ReadText | wire.Refusal:
+def read_text(handlers: Handlers, request: ReadRequest) -> wire.ReadText | wire.Refusal:
     """A given text as the steps of a run: each token before and after the mask.
 
     The first refused token is marked, and those after it, which the model scores alone.
     """
-    request = replace(RunRequest.of(fields), finish=False, prefix=())
-    text = text_in(fields, "read")
-    compiled = handlers.compiled(request.grammar)
+    request = request.with_fields(finish=False, prefix=())
+    compiled = handlers.compiled(request)
     model = chatting(handlers.room.model(), request.chat, request.reply)
     constraint = _constraint(request, compiled, model)
-    context, ids = tokens_after(model, request.context, text)
+    context, ids = tokens_after(model, request.context, request.read)
     if len(ids) > MAX_READ_TOKENS:
         raise WorkbenchError(
             f"the text has {len(ids):,} tokens; this page reads at most {MAX_READ_TOKENS:,}",
@@ -354,9 +364,8 @@ def _reading_records(
 
 
 @question(MODEL)
-def read_prompt(handlers: Handlers, fields: Record) -> wire.ReadPrompt | wire.Refusal:
+def read_prompt(handlers: Handlers, request: RunRequest) -> wire.ReadPrompt | wire.Refusal:
     """The tokens of the prompt as the model reads it, with those of the chat template."""
-    request = RunRequest.of(fields)
     model = chatting(handlers.room.model(), request.chat, request.reply)
     ids = model.encode(request.context)
     vocabulary = model.vocabulary
@@ -379,21 +388,28 @@ def read_prompt(handlers: Handlers, fields: Record) -> wire.ReadPrompt | wire.Re
 
 
 @question(LIGHT)
-def draft_models(handlers: Handlers, fields: Record) -> wire.DraftModels | wire.Refusal:
+def draft_models(handlers: Handlers, _: Request) -> wire.DraftModels | wire.Refusal:
     """The models that can propose tokens for the chosen one: served ones with the same tokens."""
     drafts = handlers.rooms.drafts(handlers.room)
     return {"ok": True, "drafts": [{"name": name, "title": room.title} for name, room in drafts]}
 
 
+class TokenSearchRequest(RunRequest):
+    """A run, and the text of the tokens that are searched."""
+
+    query: Annotated[str, up_to(_MAX_QUERY)] = ""
+
+
 @question(MODEL)
-def find_tokens(handlers: Handlers, fields: Record) -> wire.SearchAnswer | wire.Refusal:
+def find_tokens(
+    handlers: Handlers, request: TokenSearchRequest
+) -> wire.SearchAnswer | wire.Refusal:
     """The tokens that contain a text, likeliest first within each kind, with probabilities."""
-    query = text_in(fields, "query", _MAX_QUERY)
-    with _at_position(handlers, RunRequest.of(fields)) as position:
+    with _at_position(handlers, request) as position:
         distribution = position.ask()
         if distribution is None:
             return {"ok": True, "found": [], "more": 0}
-        ids, more = find(distribution.vocabulary, query, distribution.logprobs, _MAX_FOUND)
+        ids, more = find(distribution.vocabulary, request.query, distribution.logprobs, _MAX_FOUND)
         return {"ok": True, "found": [searched_record(distribution, i) for i in ids], "more": more}
 
 
@@ -403,7 +419,7 @@ def replayed(handlers: Handlers, request: RunRequest, constraint: TokenMachine) 
     Raises: TokenNotAllowed; WorkbenchError as ``_at_position`` does.
     """
     steps: list[wire.Step] = []
-    with _at_position(handlers, replace(request, prefix=()), constraint) as position:
+    with _at_position(handlers, request.with_fields(prefix=()), constraint) as position:
         for token_id in request.prefix:
             distribution = position.ask()
             if distribution is None:
@@ -420,7 +436,7 @@ def _at_position(
 
     Raises: WorkbenchError where the grammar cannot be read or forbids one of the tokens.
     """
-    compiled = handlers.compiled(request.grammar)
+    compiled = handlers.compiled(request)
     model = chatting(handlers.room.model(), request.chat, request.reply)
     constraint = given or _constraint(request, compiled, model)
     state = after(constraint, request.prefix)

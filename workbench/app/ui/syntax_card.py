@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import NotationRequest
 from workbench.app.ui.shares import LIGHT
 from workbench.grammar.notations import Notation
 
@@ -384,9 +383,9 @@ _BY_NAME: Mapping[str, Card] = {str(notation): card for notation, card in CARDS.
 
 
 @question(LIGHT)
-def syntax_card(_: Handlers, fields: Record) -> wire_cards.SyntaxCard:
+def syntax_card(_: Handlers, request: NotationRequest) -> wire_cards.SyntaxCard:
     """The card of a notation, asked once by each page; no groups for an unknown name."""
-    card = _BY_NAME.get(text_in(fields, "notation", 40))
+    card = _BY_NAME.get(request.notation)
     if card is None:
         return {"groups": []}
     return {

@@ -11,9 +11,9 @@ import base64
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
 from workbench import __version__
 from workbench.app.ui import wire_cards
@@ -22,21 +22,23 @@ from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import question
 from workbench.app.ui.replay import MARK, drawn, replay_shell, run_masks, taken_in
-from workbench.app.ui.requests import RunRequest, TextRequest, text_in
+from workbench.app.ui.requests import (
+    GRAMMAR_FIELDS,
+    RunRequest,
+    TextRequest,
+    checked_text,
+    field,
+    text_in,
+    up_to,
+)
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY
-from workbench.base.dfa import Dfa
-from workbench.base.errors import LimitError, WorkbenchError
-from workbench.base.limits import Limits
-from workbench.constraint.engine.compose import compose
-from workbench.constraint.engine.compose_pda import compose_pda
-from workbench.constraint.labels import label_vocabulary
-from workbench.constraint.methods.proper.proper_methods import ProperAutomaton
+from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ChatPrompts, Message
 from workbench.decoding.sampling import Sampling
 from workbench.drawing import machine_files
-from workbench.drawing.drawable import OVER_TOKENS, Machine, spelt_properly
-from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, token_fsa_att
+from workbench.drawing.drawable import OVER_TOKENS, Machine
+from workbench.drawing.whole_machines import att, automaton
 from workbench.grammar.export.registry import (
     PROGRAMS,
     constructor_call,
@@ -45,91 +47,37 @@ from workbench.grammar.export.registry import (
     written_grammar,
 )
 from workbench.grammar.gallery import Gallery
-from workbench.grammar.grammar import Grammar
-from workbench.grammar.label_encoding import encode_labels, labels_of
 from workbench.grammar.notations import FINISHING, Notation
-from workbench.pushdown.textbook_pda import pda
-from workbench.vocabulary.vocabulary import Vocabulary
-
-
-def automaton(
-    grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits
-) -> machine_files.Record:
-    """A whole machine as a record; ``vocabulary`` is for the machines over tokens.
-
-    Raises: WorkbenchError where the grammar has no such machine; LimitError.
-    """
-    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
-    if machine is Machine.RULES:
-        return machine_files.network_record(grammar.rules)
-    if machine is Machine.STACK:
-        return machine_files.pda_record(pda(grammar.rules))
-    if machine is Machine.CHARACTERS:
-        return machine_files.dfa_record(_finite(grammar, machine))
-    if vocabulary is None:
-        raise WorkbenchError("expected a vocabulary for a machine over tokens")
-    if machine is Machine.DETOKENIZER:
-        return machine_files.detokenizer_record(vocabulary)
-    if machine is Machine.PROPER:
-        return machine_files.token_fsa_record(_proper(grammar, vocabulary, limits), str(machine))
-    if grammar.dfa is not None:
-        return machine_files.token_fsa_record(compose(grammar.dfa, vocabulary, limits))
-    try:
-        return machine_files.token_pda_record(compose_pda(grammar.rules, vocabulary, limits))
-    except LimitError:
-        # rules as written may pop without end; the network does not: its tail calls keep no caller
-        return machine_files.token_pda_record(compose_pda(grammar.network, vocabulary, limits))
-
-
-def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limits: Limits) -> Att:
-    """A finite machine as OpenFst reads it; ``vocabulary`` is for the machines over tokens.
-
-    Raises: WorkbenchError for machines that are not finite; LimitError.
-    """
-    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
-    if machine is Machine.DETOKENIZER and vocabulary is not None:
-        return detokenizer_att(vocabulary)
-    if machine is Machine.CHARACTERS:
-        return dfa_att(_finite(grammar, machine))
-    if machine is Machine.TOKENS and vocabulary is not None:
-        return token_fsa_att(compose(_finite(grammar, machine), vocabulary, limits))
-    if machine is Machine.PROPER and vocabulary is not None:
-        return token_fsa_att(_proper(grammar, vocabulary, limits))
-    raise WorkbenchError(
-        f"expected a finite machine for this format, not {machine}",
-        "choose the format json, or a regular grammar and its machine characters or tokens",
-    )
-
-
-def _encode_labels(
-    grammar: Grammar, vocabulary: Vocabulary | None, machine: Machine
-) -> tuple[Grammar, Vocabulary | None]:
-    """Both with a code for each terminal label; the detokenizer has no labels."""
-    if machine is Machine.DETOKENIZER or vocabulary is None or not labels_of(grammar):
-        return encode_labels(grammar), vocabulary
-    return encode_labels(grammar), label_vocabulary(vocabulary)
-
-
-def _proper(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> ProperAutomaton:
-    _finite(grammar, Machine.PROPER)
-    return spelt_properly(grammar, vocabulary, limits)
-
-
-def _finite(grammar: Grammar, machine: Machine) -> Dfa:
-    if grammar.dfa is None:
-        raise WorkbenchError(
-            f"expected a regular grammar for this file of the machine {machine}; "
-            "this one is read with a stack",
-            "write its machine stack, rules or tokens, with the format json",
-        )
-    return grammar.dfa
-
 
 #: The default address of the page.
 _ADDRESS = "http://127.0.0.1:7860/"
 
 #: Tests written as assertions at most.
 _MAX_TESTS = 50
+
+
+def _checked_tests(tests: object, _: str) -> tuple[tuple[str, bool], ...]:
+    if not isinstance(tests, list):
+        raise WorkbenchError("expected a list of tests")
+    wanted = {"accept": True, "reject": False}
+    return tuple(
+        (text_in(test, "text", 5_000), wanted[test["expect"]])
+        for test in tests[:_MAX_TESTS]
+        if isinstance(test, dict) and test.get("expect") in wanted
+    )
+
+
+class CodeRequest(RunRequest):
+    """A run, its tests, and the engine whose program is wanted too; empty for none."""
+
+    tests: Annotated[
+        tuple[tuple[str, bool], ...], field(_checked_tests, sent=list[dict[str, str | None]])
+    ] = ()
+    #: The address of the page.
+    address: Annotated[str, up_to(400)] = ""
+    #: The name of an example; empty for none.
+    example: Annotated[str, up_to(80)] = ""
+    code: Annotated[str, up_to(40)] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,69 +95,56 @@ class Wanted:
     example: str
 
     @staticmethod
-    def of(fields: Mapping[str, Any], gallery: Gallery) -> Wanted:
-        run = RunRequest.of(fields)
-        name = text_in(fields, "model", 400) or BUILTIN
+    def of(request: CodeRequest, gallery: Gallery) -> Wanted:
         return Wanted(
-            run,
-            BUILTIN if name == TOY else name,
-            BUILTIN if run.draft == TOY else run.draft,
-            _tests(fields.get("tests", [])),
-            text_in(fields, "address", 400) or _ADDRESS,
-            _example(run, text_in(fields, "example", 80), gallery),
+            request,
+            request.model if request.model not in ("", TOY) else BUILTIN,
+            BUILTIN if request.draft == TOY else request.draft,
+            request.tests,
+            request.address or _ADDRESS,
+            _example(request, request.example, gallery),
         )
-
-
-def _tests(fields: object) -> tuple[tuple[str, bool], ...]:
-    if not isinstance(fields, list):
-        raise WorkbenchError("expected a list of tests")
-    wanted = {"accept": True, "reject": False}
-    return tuple(
-        (text_in(test, "text", 5_000), wanted[test["expect"]])
-        for test in fields[:_MAX_TESTS]
-        if isinstance(test, dict) and test.get("expect") in wanted
-    )
 
 
 def _example(run: RunRequest, name: str, gallery: Gallery) -> str:
     """The name of an example if its grammar and tokens are those of the page, else empty."""
     if name not in gallery:
         return ""
-    example, grammar = gallery[name], run.grammar
+    example = gallery[name]
     same = (example.text.rstrip("\n"), example.notation, example.start, ()) == (
-        grammar.text.rstrip("\n"),
-        grammar.notation.value,
-        grammar.start,
-        grammar.options,
+        run.text.rstrip("\n"),
+        run.notation.value,
+        run.start,
+        run.options,
     )
     return name if same and (run.small_tokens or not example.small_tokens) else ""
 
 
 def _grammar(wanted: Wanted) -> str:
     """The grammar, or that of its hole."""
-    hole, whole = wanted.run.grammar.hole, _whole_grammar(wanted)
+    hole, whole = wanted.run.hole, _whole_grammar(wanted)
     return whole if hole is None else f"wb.fill({quoted(hole[0])}, {quoted(hole[1])}, {whole})"
 
 
 def _grammar_text(wanted: Wanted, code: str) -> str:
     """The grammar of ``code`` as the model writes it; what stands around a hole is free."""
-    grammar = wanted.run.grammar
+    grammar = wanted.run
     if grammar.hole is not None:
         return code
     return written_grammar(code, grammar.notation, grammar.text, dict(grammar.options))
 
 
 def _whole_grammar(wanted: Wanted, text: str = "GRAMMAR") -> str:
-    grammar = wanted.run.grammar
+    grammar = wanted.run
     options = grammar.notation.non_defaults(grammar.start, **dict(grammar.options))
     return constructor_call(grammar.notation, text, options)
 
 
 def _method(wanted: Wanted) -> str:
-    method, small = wanted.run.method, ", small_tokens=True" if wanted.run.small_tokens else ""
+    method, small = wanted.run.constraint, ", small_tokens=True" if wanted.run.small_tokens else ""
     if wanted.run.monitor:
         small += f", monitor={quoted(wanted.run.monitor)}"
-    options = "".join(f", {name}={value!r}" for name, value in wanted.run.options.items())
+    options = "".join(f", {name}={value!r}" for name, value in wanted.run.method_options.items())
     return small if method == "automaton" else f", method={quoted(method)}{options}{small}"
 
 
@@ -237,7 +172,7 @@ def _head(wanted: Wanted, *, messages: bool = True) -> str:
     prompt = quoted(run.context if messages else run.prompt)
     if messages and run.chat is not None:
         prompt = _python_list([*run.chat, Message(role="user", content=run.prompt)])
-    return f"GRAMMAR = {quoted(run.grammar.text)}\nPROMPT = {prompt}\n"
+    return f"GRAMMAR = {quoted(run.text)}\nPROMPT = {prompt}\n"
 
 
 def _python_list(messages: Sequence[Message], margin: str = "") -> str:
@@ -253,7 +188,7 @@ def _python_list(messages: Sequence[Message], margin: str = "") -> str:
 
 def _assertions(wanted: Wanted) -> str:
     """The tests, which are whole texts: none for a hole."""
-    if wanted.run.grammar.hole is not None:
+    if wanted.run.hole is not None:
         return ""
     lines = [
         f"assert {'' if accepted else 'not '}grammar.accepts({quoted(text)})\n"
@@ -362,10 +297,15 @@ _FLAGS = {"format": "formats"}
 
 def shell(wanted: Wanted) -> str:
     """The run as one command."""
-    run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
+    run, sampling = wanted.run, wanted.run.sampling
+    grammar = run
     hole = grammar.hole
     if hole is not None and (
-        run.options or run.small_tokens or run.reasoning or wanted.draft or run.chat is not None
+        run.method_options
+        or run.small_tokens
+        or run.reasoning
+        or wanted.draft
+        or run.chat is not None
     ):
         return "# workbench fill has none of: chat, reasoning, drafts, small tokens, options\n"
     words = ["workbench", "generate" if hole is None else "fill"]
@@ -393,9 +333,9 @@ def shell(wanted: Wanted) -> str:
     for setting, number in sampling.as_record().items():
         words += [f"--{setting.replace('_', '-')}", repr(number)]
     words += ["--seed", str(sampling.seed)]
-    if run.method != "automaton":
-        words += ["--method", run.method]
-    for name, value in run.options.items():
+    if run.constraint != "automaton":
+        words += ["--method", run.constraint]
+    for name, value in run.method_options.items():
         words += ["--option", f"{name}={value}"]
     if run.small_tokens:
         words.append("--small-tokens")
@@ -422,10 +362,11 @@ def _document(text: str) -> str:
 
 def client(wanted: Wanted) -> str:
     """The run as a request to this page."""
-    run, sampling, grammar = wanted.run, wanted.run.sampling, wanted.run.grammar
+    run, sampling = wanted.run, wanted.run.sampling
+    grammar = run
     more = {
         "start": "" if grammar.start == "start" else grammar.start,
-        "constraint": "" if run.method == "automaton" else run.method,
+        "constraint": "" if run.constraint == "automaton" else run.constraint,
         "model": "" if wanted.model == BUILTIN else wanted.model,
         "draft": wanted.draft,
         "monitor": run.monitor,
@@ -433,8 +374,8 @@ def client(wanted: Wanted) -> str:
     others = "".join(f"    {name}={quoted(value)},\n" for name, value in more.items() if value)
     if grammar.options:
         others += f"    options={dict(grammar.options)!r},\n"
-    if "k" in run.options:
-        others += f"    lookahead={run.options['k']},\n"
+    if "k" in run.method_options:
+        others += f"    lookahead={run.method_options['k']},\n"
     if run.small_tokens:
         others += "    small_tokens=True,\n"
     if run.finish:
@@ -443,7 +384,7 @@ def client(wanted: Wanted) -> str:
         hole = {"prefix": grammar.hole[0], "suffix": grammar.hole[1]}
         others += f"    hole={json.dumps(hole, ensure_ascii=False)},\n"
     if run.reasoning is not None:
-        others += f"    reasoning={json.dumps(asdict(run.reasoning), ensure_ascii=False)},\n"
+        others += f"    reasoning={json.dumps(run.reasoning.model_dump(), ensure_ascii=False)},\n"
     if run.chat is not None:
         others += f"    chat={_python_list(run.chat, '    ')},\n"
     return f"""\
@@ -492,36 +433,38 @@ class Form(StrEnum):
     FST = "fst"
 
 
+def _checked_choice(value: object, name: str, choices: type[StrEnum]) -> StrEnum:
+    text = checked_text(value, name, 40)
+    if text not in list(choices):
+        raise WorkbenchError(f"expected one of {', '.join(choices)} as {name}, not {text!r}")
+    return choices(text)
+
+
+class MachineFileRequest(TextRequest):
+    """A grammar, and which machine of it is wanted in which format."""
+
+    machine: Annotated[Machine, field(_checked_choice, Machine, sent=str)]
+    form: Annotated[Form, field(_checked_choice, Form, sent=str)]
+
+
 @question(HEAVY)
-def take_machine(handlers: Handlers, fields: Record) -> wire_cards.File:
+def take_machine(handlers: Handlers, request: MachineFileRequest) -> wire_cards.File:
     """A whole machine as a file: name, type, bytes in base 64.
 
     Raises: WorkbenchError for a machine the grammar does not have, or that has no such format.
     """
-    request = TextRequest.of(fields)
-    compiled = handlers.compiled(request)
-    machine, form = (
-        Machine(_one_of(fields, "machine", Machine)),
-        Form(_one_of(fields, "form", Form)),
-    )
+    compiled, machine = handlers.compiled(request), request.machine
     grammar = compiled.readable()
     if why := compiled.missing(machine):
         raise WorkbenchError(why)
     vocabulary = handlers.room.vocabulary() if machine in OVER_TOKENS else None
     limits = handlers.pipeline.limits
-    if form is Form.FST:
+    if request.form is Form.FST:
         content = att(grammar, machine, vocabulary, limits).archive(str(machine))
         return _file(f"{machine}.fst.zip", "application/zip", content)
     record = automaton(grammar, machine, vocabulary, limits)
-    text = machine_files.text({**record, "grammar": asdict(request)})
+    text = machine_files.text({**record, "grammar": request.model_dump(include=GRAMMAR_FIELDS)})
     return _file(f"{machine}.json", "application/json", text.encode())
-
-
-def _one_of(fields: Record, name: str, choices: type[StrEnum]) -> str:
-    value = text_in(fields, name, 40)
-    if value not in list(choices):
-        raise WorkbenchError(f"expected one of {', '.join(choices)} as {name}, not {value!r}")
-    return value
 
 
 def _file(name: str, kind: str, content: bytes) -> wire_cards.File:
@@ -533,14 +476,14 @@ def _file(name: str, kind: str, content: bytes) -> wire_cards.File:
 
 
 @question(HEAVY)
-def take_code(handlers: Handlers, fields: Record) -> dict[str, str]:
+def take_code(handlers: Handlers, request: CodeRequest) -> dict[str, str]:
     """The run on the page as programs by tab, and for another engine if requested.
 
     Raises: WorkbenchError for malformed settings.
     """
-    wanted = Wanted.of({**fields, "model": handlers.room.name}, handlers.gallery)
+    wanted = Wanted.of(request.with_fields(model=handlers.room.name), handlers.gallery)
     written = {name: write(wanted) for name, write in WRITERS.items()}
-    engine = text_in(fields, "code", 40)
+    engine = request.code
     if engine in PROGRAMS and engine not in written:
         written[engine] = _for_engine(handlers, wanted, engine)
     return written
@@ -548,7 +491,7 @@ def take_code(handlers: Handlers, fields: Record) -> dict[str, str]:
 
 def _for_engine(handlers: Handlers, wanted: Wanted, engine: str) -> str:
     """A program for another engine, or a comment with the reason why there is no program."""
-    grammar = handlers.compiled(wanted.run.grammar).grammar
+    grammar = handlers.compiled(wanted.run).grammar
     if grammar is None:
         return "# the grammar cannot be read yet"
     named = {} if wanted.model == BUILTIN else {"model": wanted.model}

@@ -22,6 +22,7 @@ from typing import (
 
 from workbench.app.ui import wire, wire_cards, wire_compare, wire_exercises, wire_parts
 from workbench.app.ui.questions import QUESTIONS
+from workbench.app.ui.requests import Fields
 from workbench.base.resources import STATIC
 
 _HEAD = """\
@@ -67,13 +68,40 @@ def declarations() -> str:
             parts.append(_interface(name, value))
         elif isinstance(value, types.UnionType) or get_origin(value) is Union:
             parts.append(f"export type {name} = {_typescript(value)};\n")
+    requests: dict[str, str] = {}
+    for question in QUESTIONS.values():
+        _add_requests(requests, question.request)
+    parts += requests.values()
     questions = "".join(
-        f"  {name}(sent: object, signal?: AbortSignal | null):"
+        f"  {name}(request: {_request_name(question.request)}, signal?: AbortSignal | null):"
         f" Promise<{_typescript(question.answer)}>;\n"
         for name, question in QUESTIONS.items()
     )
     parts.append(f"/** The questions of the page. */\nexport interface Server {{\n{questions}}}\n")
     return "\n".join(parts)
+
+
+def _request_name(request: type) -> str:
+    return request.__name__ if issubclass(request, Fields) else "object"
+
+
+def _add_requests(declared: dict[str, str], request: type) -> None:
+    """Add the declaration of a request by its name, after those of the requests it extends."""
+    name = _request_name(request)
+    if name in declared or not issubclass(request, Fields):
+        return
+    bases = [base for base in request.__bases__ if base is not Fields]
+    for base in bases:
+        _add_requests(declared, base)
+    own = {name: request.model_fields[name] for name in vars(request).get("__annotations__", ())}
+    extended = f" extends {', '.join(map(_request_name, bases))}" if bases else ""
+    lines = [
+        f"  {field}{'' if kind.is_required() else '?'}: {_typescript(kind.metadata[0].sent)};\n"
+        for field, kind in own.items()
+    ]
+    declared[name] = (
+        f"{_comment(request)}export interface {name}{extended} {{\n{''.join(lines)}}}\n"
+    )
 
 
 def fields(record: type) -> dict[str, tuple[Any, bool]]:
@@ -107,7 +135,7 @@ def _typescript(kind: Any) -> str:  # noqa: ANN401  # types as values
         return "any"
     if kind in _PLAIN:
         return _PLAIN[kind]
-    if is_typeddict(kind):
+    if is_typeddict(kind) or (isinstance(kind, type) and issubclass(kind, Fields)):
         return str(kind.__name__)
     origin, inner = get_origin(kind), get_args(kind)
     if origin is Literal:
