@@ -1737,6 +1737,12 @@ export interface SearchRequest extends TextRequest {
   searched?: string;
 }
 
+/** A grammar, and the size of the browser's box for its picture. */
+export interface BoxRequest extends TextRequest {
+  width?: number;
+  height?: number;
+}
+
 /** The text of a drawn machine, or of a file. */
 export interface MachineRequest extends Request {
   text?: string;
@@ -1776,6 +1782,47 @@ export interface WhyRequest extends ConstrainedRequest {
 /** The name of a notation; an unknown one has nothing to show. */
 export interface NotationRequest extends Request {
   notation?: string;
+}
+
+/** A machine of a grammar, and the settings of its picture. */
+export interface PictureRequest extends BoxRequest {
+  tab?: string;
+  of?: string;
+  example?: string;
+  centre?: string;
+  so_far?: string | null;
+  size?: number;
+  chains?: boolean | null;
+  unfolded_states?: string[];
+  level?: string;
+  masked?: RunRequest | null;
+}
+
+/** A picture, and the number, the name or the label of the states that are searched. */
+export interface StateSearchRequest extends PictureRequest {
+  query?: string;
+}
+
+/** A picture, and an edge of it, or ``parts`` of the edges that leave the current state. */
+export interface EdgeRequest extends PictureRequest {
+  source?: string;
+  target?: string;
+  parts?: number[];
+}
+
+/** A picture, and a state of it. */
+export interface StateRequest extends PictureRequest {
+  state?: string;
+}
+
+/** A grammar, and a text whose parse tree is drawn. */
+export interface TreeRequest extends BoxRequest {
+  so_far?: string;
+  tokens?: number[];
+  current?: number;
+  which?: number;
+  every?: boolean | null;
+  unfolded?: string[];
 }
 
 /** A grammar, a chat, and how tokens are drawn; a setting that is null is not used. */
@@ -1847,6 +1894,12 @@ export interface CodeRequest extends RunRequest {
   code?: string;
 }
 
+/** The settings of a run and of its pictures, the ids of its tokens, and their bytes. */
+export interface ReplayRequest extends PictureRequest, RunRequest {
+  ids?: number[];
+  taken?: ((string | (string | null)[] | null)[])[];
+}
+
 /** The questions of the page. */
 export interface Server {
   open_example(request: ExampleRequest, signal?: AbortSignal | null): Promise<Example>;
@@ -1863,7 +1916,7 @@ export interface Server {
   outline_rules(request: TextRequest, signal?: AbortSignal | null): Promise<OutlineAnswer | Refusal>;
   sample_texts(request: SampleRequest, signal?: AbortSignal | null): Promise<SampleAnswer | Refusal>;
   find_matches(request: SearchRequest, signal?: AbortSignal | null): Promise<Matches | Refusal>;
-  draw_railroad(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_railroad(request: BoxRequest, signal?: AbortSignal | null): Promise<Picture | Refusal>;
   arrange_machine(request: MachineRequest, signal?: AbortSignal | null): Promise<Arranged | Refusal>;
   machine_from_file(request: MachineRequest, signal?: AbortSignal | null): Promise<MachineText | Refusal>;
   machine_path(request: PathRequest, signal?: AbortSignal | null): Promise<MachinePath | Refusal>;
@@ -1871,13 +1924,13 @@ export interface Server {
   why(request: WhyRequest, signal?: AbortSignal | null): Promise<Why | Refusal>;
   completions(request: NotationRequest, signal?: AbortSignal | null): Promise<Completions>;
   syntax_card(request: NotationRequest, signal?: AbortSignal | null): Promise<SyntaxCard>;
-  draw_machine(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  draw_tikz(request: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
-  draw_flags(request: object, signal?: AbortSignal | null): Promise<Flags | Refusal>;
-  find_states(request: object, signal?: AbortSignal | null): Promise<FoundStates>;
-  about_edge(request: object, signal?: AbortSignal | null): Promise<AboutEdge>;
-  about_state(request: object, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
-  draw_parse_tree(request: object, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_machine(request: PictureRequest, signal?: AbortSignal | null): Promise<Picture | Refusal>;
+  draw_tikz(request: PictureRequest, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  draw_flags(request: PictureRequest, signal?: AbortSignal | null): Promise<Flags | Refusal>;
+  find_states(request: StateSearchRequest, signal?: AbortSignal | null): Promise<FoundStates>;
+  about_edge(request: EdgeRequest, signal?: AbortSignal | null): Promise<AboutEdge>;
+  about_state(request: StateRequest, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
+  draw_parse_tree(request: TreeRequest, signal?: AbortSignal | null): Promise<Picture | Refusal>;
   construction_list(request: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
   construction_film(request: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
   frame_tikz(request: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
@@ -1914,6 +1967,6 @@ export interface Server {
   find_tokens(request: TokenSearchRequest, signal?: AbortSignal | null): Promise<SearchAnswer | Refusal>;
   take_machine(request: MachineFileRequest, signal?: AbortSignal | null): Promise<File>;
   take_code(request: CodeRequest, signal?: AbortSignal | null): Promise<Record<string, string>>;
-  take_replay(request: object, signal?: AbortSignal | null): Promise<Replay>;
+  take_replay(request: ReplayRequest, signal?: AbortSignal | null): Promise<Replay>;
   about(request: Request, signal?: AbortSignal | null): Promise<About>;
 }

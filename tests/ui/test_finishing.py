@@ -17,7 +17,7 @@ from workbench.app.ui.compare_view import compare_records, compared_run
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
-from workbench.app.ui.replay import drawn
+from workbench.app.ui.replay import ReplayRequest, drawn
 from workbench.app.ui.runs import run_records, take_token, turn
 from workbench.app.ui.takeaway import take_code
 from workbench.base.limits import LIMITS
@@ -106,7 +106,7 @@ def test_the_budget_is_a_reason(handlers: Handlers) -> None:
     assert (told["allowed"], told["reason"]) == (
         False, "the grammar allows it, but no text ends with the tokens left after it",
     )  # fmt: skip
-    replay = drawn(handlers, sent, [(b"(", [b"(", None])])
+    replay = drawn(handlers, ReplayRequest.of(sent), [(b"(", [b"(", None])])
     assert replay["reasons"][0][0] == "no text ends with the tokens left after it"
 
 

@@ -12,7 +12,7 @@ from workbench.app.ui.compare_view import compare_records, compared_run
 from workbench.app.ui.explain_view import explain_tokens, why
 from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.replay import drawn
+from workbench.app.ui.replay import ReplayRequest, drawn
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.takeaway import take_code
 from workbench.grammar.gallery import load_gallery
@@ -55,7 +55,7 @@ def test_reasons_say_what_has_no_meaning(handlers: Handlers) -> None:
     told = why(handlers, {**sent, "token": b";".hex()})
     assert (told["allowed"], told["reason"]) == (False, "this is string, and number is expected")
     assert why(handlers, {**sent, "monitor": "", "token": b";".hex()})["allowed"]
-    replay = drawn(handlers, {**SENT}, [(BEFORE, []), (b";", [b";"])])
+    replay = drawn(handlers, ReplayRequest.of(SENT), [(BEFORE, []), (b";", [b";"])])
     assert replay["reasons"][1] == ["this is string, and number is expected"]
 
 

@@ -5,7 +5,7 @@ import pytest
 from workbench.app.pipeline import compile_text
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import draw_flags, draw_machine
-from workbench.app.ui.pictures import View, flags, picture, table
+from workbench.app.ui.pictures import PictureRequest, View, flags, picture, table
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.drawing.drawable import Machine, draw_tokens
@@ -60,15 +60,17 @@ def test_requested_number_of_states_is_shown(handlers: Handlers) -> None:
 
 
 def test_view_has_the_requested_settings() -> None:
-    view = View.of({"width": 500, "height": 400.5, "level": "calls", "so_far": "6162"})
+    view = PictureRequest.of(
+        {"width": 500, "height": 400.5, "level": "calls", "so_far": "6162"}
+    ).view
     assert view.box == (500, 400.5)
     assert view.level is Level.CALLS
-    assert View.of({}).box == View().box
-    assert View.of({}).so_far is None
-    assert View.of({"level": "deeper"}).level is Level.STATES
-    assert View.of({"size": 1e9}).size <= 200
-    assert min(View.of({"width": 0, "height": 1}).box) >= 100
-    assert View.of({"tab": "together"}).flags
+    assert PictureRequest.of({}).view.box == View().box
+    assert PictureRequest.of({}).view.so_far is None
+    assert PictureRequest.of({"level": "deeper"}).view.level is Level.STATES
+    assert PictureRequest.of({"size": 1e9}).view.size <= 200
+    assert min(PictureRequest.of({"width": 0, "height": 1}).view.box) >= 100
+    assert PictureRequest.of({"tab": "together"}).view.flags
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_view_has_the_requested_settings() -> None:
 )
 def test_error_a_view_no_browser_asks_for(sent: dict[str, object]) -> None:
     with pytest.raises(WorkbenchError):
-        View.of(sent)
+        PictureRequest.of(sent)
 
 
 def test_states_inside_an_edge_are_in_order(handlers: Handlers) -> None:

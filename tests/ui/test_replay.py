@@ -14,7 +14,16 @@ from tests.ui.test_token_pictures import BORDERS
 from tests.ui.toy import toy_room
 from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.replay import MARK, MAX_PICTURES, drawn, replay, replay_shell, taken, taken_in
+from workbench.app.ui.replay import (
+    MARK,
+    MAX_PICTURES,
+    ReplayRequest,
+    drawn,
+    replay,
+    replay_shell,
+    taken,
+    taken_in,
+)
 from workbench.app.ui.runs import run_records
 from workbench.app.ui.takeaway import take_replay
 from workbench.base.errors import WorkbenchError
@@ -67,16 +76,22 @@ def test_nothing_a_person_or_a_model_wrote_leaves_its_block() -> None:
 
 def test_every_machine_of_the_grammar_is_in_it(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    nested = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["pictures"]
+    nested = drawn(handlers, ReplayRequest.of({"text": ANBN, "notation": "kbnf"}), taken(steps))[
+        "pictures"
+    ]
     assert {"together", "stack", "rules"} <= set(nested)  # what nests has no character automaton
-    plain = drawn(handlers, {"text": "(foo)+d", "notation": "regex"}, [])["pictures"]
+    plain = drawn(handlers, ReplayRequest.of({"text": "(foo)+d", "notation": "regex"}), [])[
+        "pictures"
+    ]
     assert set(plain) == {"together", "tokens", "characters"}
     assert plain["characters"][0]["svg"].startswith("<svg")
 
 
 def test_each_step_has_the_flags_of_its_text(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    made = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["flags"]
+    made = drawn(handlers, ReplayRequest.of({"text": ANBN, "notation": "kbnf"}), taken(steps))[
+        "flags"
+    ]
     so_far = b""
     for step, (token, _) in zip(steps, taken(steps), strict=True):
         (flags,) = [one for one in made if so_far.hex() in one["of"]]
@@ -135,13 +150,13 @@ def test_steps_share_flags_where_they_look_the_same_and_few_have_some(
     handlers: Handlers,
 ) -> None:
     run: list[tuple[bytes | None, list[bytes | None]]] = [(b"a", [])] * 40
-    made = drawn(handlers, {"text": "a*b", "notation": "regex"}, run)["flags"]
+    made = drawn(handlers, ReplayRequest.of({"text": "a*b", "notation": "regex"}), run)["flags"]
     assert [one["of"] for one in made] == [[one["state"]] for one in made]
     assert len(made) == 1
     letters = "abcdefghijklmnopqrstuvwxyz"
     apart: list[tuple[bytes | None, list[bytes | None]]] = [(x.encode(), []) for x in letters]
     nests = {"text": f'start ::= "{letters}" start "." | "!";', "notation": "kbnf"}
-    long = drawn(handlers, nests, apart)
+    long = drawn(handlers, ReplayRequest.of(nests), apart)
     assert len(long["flags"]) == MAX_PICTURES
     assert len(long["pictures"]["together"]) == 1
 
@@ -154,7 +169,7 @@ def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
     )
     sent = {"text": long, "notation": "regex", "max_tokens": 20}
     steps = [r for r in run_records(handlers, sent) if r["k"] == "step"]
-    parts = drawn(handlers, sent, taken(steps))["pictures"]["characters"]
+    parts = drawn(handlers, ReplayRequest.of(sent), taken(steps))["pictures"]["characters"]
     assert any(edge["inside"] for edge in parts[0]["edges"])
     assert len(parts) == 1, "the machine has one layout"
     for step in steps:
@@ -165,7 +180,7 @@ def test_the_state_of_each_step_is_in_some_part(handlers: Handlers) -> None:
 
 def test_error_for_a_grammar_that_cannot_be_read(handlers: Handlers) -> None:
     with pytest.raises(WorkbenchError, match="cannot be read"):
-        drawn(handlers, {"text": "(", "notation": "regex"}, [])
+        drawn(handlers, ReplayRequest.of({"text": "(", "notation": "regex"}), [])
 
 
 def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Handlers) -> None:
@@ -177,7 +192,9 @@ def test_the_browser_gets_the_page_with_a_place_for_its_recording(handlers: Hand
 
 def test_replay_explains_forbidden_preferences(handlers: Handlers, run: list[Any]) -> None:
     steps = [record for record in run if record["k"] == "step"]
-    reported = drawn(handlers, {"text": ANBN, "notation": "kbnf"}, taken(steps))["reasons"]
+    reported = drawn(handlers, ReplayRequest.of({"text": ANBN, "notation": "kbnf"}), taken(steps))[
+        "reasons"
+    ]
     assert len(reported) == len(steps)
     for step, reasons in zip(steps, reported, strict=True):
         assert len(reasons) == sum(not one["ok"] for one in step["wanted"])

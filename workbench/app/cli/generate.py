@@ -448,7 +448,7 @@ def replay_page(text: str, example: Example | None = None) -> str:
     """
     from workbench.app.ui.handlers import Handlers
     from workbench.app.ui.model_registry import BUILTIN, ModelRoom
-    from workbench.app.ui.replay import drawn, run_masks, taken
+    from workbench.app.ui.replay import ReplayRequest, drawn, run_masks, taken
     from workbench.app.ui.replay import replay as written
     from workbench.app.ui.requests import MAX_NAME, text_in
 
@@ -461,7 +461,8 @@ def replay_page(text: str, example: Example | None = None) -> str:
     fields = {
         key: about.get(key, "") for key in ("text", "notation", "start", "options", "example")
     }
-    run = {**fields, **{name: about[name] for name in _RUN if about.get(name) is not None}}
+    settings = {name: about[name] for name in _RUN if about.get(name) is not None}
+    run = ReplayRequest.of({**fields, **settings})
     masks = run_masks(handlers, run, [step.get("id", -1) for step in steps])
     return written(about, steps, end, drawn(handlers, run, taken(steps), masks))
 

@@ -14,7 +14,7 @@ from workbench.analysis.random_texts import near_misses, samples, sampling_metho
 from workbench.app.ui import wire, wire_parts
 from workbench.app.ui.grammar_view import closing_advice, problem_record, span_record
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import box_of, sentence
+from workbench.app.ui.pictures import BoxRequest, sentence
 from workbench.app.ui.question import question
 from workbench.app.ui.requests import (
     MAX_SEED,
@@ -24,7 +24,6 @@ from workbench.app.ui.requests import (
     integer,
     up_to,
 )
-from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.diagnostics import Problem
 from workbench.base.errors import LimitError, WorkbenchError
@@ -275,19 +274,19 @@ def find_matches(handlers: Handlers, request: SearchRequest) -> wire.Matches | w
 
 
 @question(HEAVY)
-def draw_railroad(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
+def draw_railroad(handlers: Handlers, request: BoxRequest) -> wire_parts.Picture | wire.Refusal:
     """Railroad diagrams of all rules, as a record with the fields of other pictures.
 
     Of an unfinished grammar they are those of the rules that can be read.
     """
-    compiled = handlers.compiled(TextRequest.of(fields))
+    compiled = handlers.compiled(request)
     tree, absent = compiled.diagnosis.tree, compiled.diagnosis.absent
     drawn_of: GrammarTree | Regex | None = tree
     if tree is None:
         grammar = compiled.readable()
         drawn_of = grammar.tree or grammar.regex
     assert drawn_of is not None, "a grammar has a tree or a regex"
-    drawn = _fit(drawn_of, box_of(fields).width, absent)
+    drawn = _fit(drawn_of, request.box.width, absent)
     of_rules = isinstance(drawn_of, GrammarTree)
     count = count_of(drawn.rules, "rule") if of_rules else "the regex"
     if drawn.drawn < drawn.rules and of_rules:

@@ -101,6 +101,8 @@ def _film(handlers: Handlers, fields: Fields) -> Film:
     construction = Construction(name)
     grammar = part_of(_grammar(handlers, fields), text_in(fields, "part", 200))
     vocabulary = (
-        handlers.vocabulary_of(dict(fields)) if construction is Construction.TOKENS else None
+        handlers.vocabulary_of(text_in(fields, "example", 80))
+        if construction is Construction.TOKENS
+        else None
     )
     return construct(grammar, construction, vocabulary)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import wraps
 from pathlib import Path
@@ -19,9 +19,10 @@ from workbench.app.ui.model_registry import ModelRoom, ModelRooms
 from workbench.app.ui.pictures import (
     TABLE,
     TOGETHER,
+    PictureRequest,
     table_of,
 )
-from workbench.app.ui.requests import RunRequest, TextRequest, text_in
+from workbench.app.ui.requests import RunRequest, TextRequest, checked_prefix
 from workbench.app.ui.run_records import Record
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import time_budget
@@ -84,16 +85,10 @@ class Handlers:
 
     # -- pictures --------------------------------------------------------------------------
 
-    def run_mask(self, fields: Record) -> TokenMask | None:
-        """The mask of a run after its tokens, where it may be another than the grammar's.
-
-        ``masked`` has the settings of the run. None without a run, or if its tokens are refused.
-        """
-        masked = fields.get("masked")
-        if not isinstance(masked, dict):
-            return None
+    def run_mask(self, run: RunRequest, prefix: Sequence[object]) -> TokenMask | None:
+        """The mask of a run after tokens; None if they are refused."""
         try:
-            request = RunRequest.of({**fields, **masked})
+            request = run.with_fields(prefix=checked_prefix(prefix))
             compiled = self.compiled(request)
             constraint = request.machine(compiled, self.room.vocabulary())
             if request.finish:
@@ -104,32 +99,32 @@ class Handlers:
         except WorkbenchError:
             return None
 
-    def over_tokens(self, fields: Record) -> tuple[Drawn, bool]:
+    def over_tokens(self, request: PictureRequest) -> tuple[Drawn, bool]:
         """The machine over tokens, and whether it uses a figure's own tokens."""
-        vocabulary = self.vocabulary_of(fields)
-        drawn = self.compiled(TextRequest.of(fields)).drawn(Machine.TOKENS, vocabulary)
+        vocabulary = self.vocabulary_of(request.example)
+        drawn = self.compiled(request).drawn(Machine.TOKENS, vocabulary)
         return drawn, vocabulary in self._figures.values()
 
-    def drawn(self, fields: Record) -> tuple[Machine, Drawn, bool]:
+    def drawn(self, request: PictureRequest) -> tuple[Machine, Drawn, bool]:
         """The requested machine, its drawing, and whether it uses a figure's own tokens.
 
         Raises: WorkbenchError where there is no such machine.
         """
-        compiled = self.compiled(TextRequest.of(fields))
-        name = text_in(fields, "tab", 40)
+        compiled = self.compiled(request)
+        name = request.tab
         if name == TABLE:
-            name = text_in(fields, "of", 40) or table_of(compiled)
+            name = request.of_machine or table_of(compiled)
         if name == TOGETHER:
             name = Machine.STACK if compiled.missing(Machine.CHARACTERS) else Machine.CHARACTERS
         machine = Machine(name) if name in list(Machine) else Machine.CHARACTERS
         if machine not in OVER_TOKENS:
             return machine, compiled.drawn(machine), False
-        vocabulary = self.vocabulary_of(fields)
+        vocabulary = self.vocabulary_of(request.example)
         return machine, compiled.drawn(machine, vocabulary), vocabulary in self._figures.values()
 
-    def vocabulary_of(self, fields: Record) -> Vocabulary:
+    def vocabulary_of(self, example: str) -> Vocabulary:
         """The tokens of an example's pictures: its own, or the model's."""
-        return self._figure(text_in(fields, "example", 80)) or self.room.vocabulary()
+        return self._figure(example) or self.room.vocabulary()
 
     def _figure(self, name: str) -> Vocabulary | None:
         """The own tokens of an example; None if it uses the model's."""

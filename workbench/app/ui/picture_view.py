@@ -6,7 +6,9 @@ outside the part that is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Annotated
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.ui import wire, wire_cards, wire_parts
@@ -14,7 +16,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import (
     TABLE,
     TOGETHER,
-    View,
+    PictureRequest,
     flags,
     leaving_edges,
     picture,
@@ -22,8 +24,7 @@ from workbench.app.ui.pictures import (
     table,
 )
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import TextRequest, text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import field, up_to
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import visible
@@ -47,78 +48,89 @@ _RAILROAD = "Railroad draws the rules without their machine"
 
 
 @question(HEAVY)
-def draw_machine(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
+def draw_machine(handlers: Handlers, request: PictureRequest) -> wire_parts.Picture | wire.Refusal:
     """A machine as SVG with the data of its parts, or the reason why there is no picture."""
-    return _picture(handlers, fields)
+    return _picture(handlers, request)
 
 
-def _picture(handlers: Handlers, fields: Record) -> wire_parts.Picture:
+def _picture(handlers: Handlers, request: PictureRequest) -> wire_parts.Picture:
     """A machine as SVG with the data of its parts.
 
     Raises: WorkbenchError where there is no picture.
     """
     try:
-        machine, drawn, is_own = handlers.drawn(fields)
-        view = View.of(fields)
-        if text_in(fields, "tab", 40) == TABLE:
+        machine, drawn, is_own = handlers.drawn(request)
+        view = request.view
+        if request.tab == TABLE:
             return table(drawn, view.centre)
         return picture(drawn, machine, view, is_own=is_own)
     except LimitError as error:
-        grammar = handlers.compiled(TextRequest.of(fields)).grammar
+        grammar = handlers.compiled(request).grammar
         if grammar is None or grammar.tree is None:
             raise
         raise LimitError(error.message, error.budget, _RAILROAD) from None
 
 
 @question(HEAVY)
-def draw_tikz(handlers: Handlers, fields: Record) -> wire_cards.TikzAnswer | wire.Refusal:
+def draw_tikz(handlers: Handlers, request: PictureRequest) -> wire_cards.TikzAnswer | wire.Refusal:
     """The picture of ``draw_machine`` for LaTeX, or the reason for its absence."""
-    return {"ok": True, "tikz": tikz(_picture(handlers, fields)["svg"])}
+    return {"ok": True, "tikz": tikz(_picture(handlers, request)["svg"])}
 
 
 @question(HEAVY)
-def draw_flags(handlers: Handlers, fields: Record) -> wire_parts.Flags | wire.Refusal:
+def draw_flags(handlers: Handlers, request: PictureRequest) -> wire_parts.Flags | wire.Refusal:
     """The tokens that may follow a text, as flags over the picture of the tab Together."""
-    return flags_with(handlers, fields, None)
+    return flags_with(handlers, request, None)
 
 
-def flags_with(handlers: Handlers, fields: Record, mask: TokenMask | None) -> wire_parts.Flags:
+def flags_with(
+    handlers: Handlers, request: PictureRequest, mask: TokenMask | None
+) -> wire_parts.Flags:
     """The answer of ``draw_flags`` with the mask of a run; None computes it from the request.
 
     Raises: WorkbenchError where there is no picture.
     """
-    drawn, is_own = handlers.over_tokens(fields)
-    under = handlers.drawn({**fields, "tab": TOGETHER})[1]
+    drawn, is_own = handlers.over_tokens(request)
+    under = handlers.drawn(request.with_fields(tab=TOGETHER))[1]
     if mask is None and not is_own:
-        mask = handlers.run_mask(fields)
-    answer = flags(drawn, under, View.of(fields), mask)
+        mask = _run_mask(handlers, request)
+    answer = flags(drawn, under, request.view, mask)
     if is_own:
         answer["count"] += ", of the figure's own tokens"
     return answer
 
 
-@question(LIGHT)
-def find_states(handlers: Handlers, fields: Record) -> wire_parts.FoundStates:
+def _run_mask(handlers: Handlers, request: PictureRequest) -> TokenMask | None:
+    """The mask of the run over which a picture is shown; None without one."""
+    run = request.masked
+    return None if run is None else handlers.run_mask(run, run.prefix)
+
+
+class StateSearchRequest(PictureRequest):
+    """A picture, and the number, the name or the label of the states that are searched."""
+
+    query: Annotated[str, up_to(80)] = ""
+
+
+@question(LIGHT, refused=lambda error: {"ok": False, "found": [], "why": sentence(error)})
+def find_states(handlers: Handlers, request: StateSearchRequest) -> wire_parts.FoundStates:
     """States by number or name, by the name of their rule, by the labels of their edges."""
-    try:
-        machine, drawn, _ = handlers.drawn(fields)
-        query = text_in(fields, "query", 80).strip()
-        if not query:
-            return {"ok": True, "found": []}
-        seen: dict[str, wire_parts.FoundState] = {}
-        for state, why in _matches(
-            _graph_to_search(handlers, fields, machine, drawn), query, drawn
-        ):
-            number = drawn.numbers.get(state, state)
-            seen.setdefault(state, {"id": state, "number": number, "why": why})
-            if len(seen) == _MAX_FOUND:
-                break
-        return {"ok": True, "found": list(seen.values())}
-    except WorkbenchError as error:
-        return {"ok": False, "found": [], "why": sentence(error)}
+    machine, drawn, _ = handlers.drawn(request)
+    query = request.query.strip()
+    if not query:
+        return {"ok": True, "found": []}
+    seen: dict[str, wire_parts.FoundState] = {}
+    for state, why in _matches(_graph_to_search(handlers, request, machine, drawn), query, drawn):
+        number = drawn.numbers.get(state, state)
+        seen.setdefault(state, {"id": state, "number": number, "why": why})
+        if len(seen) == _MAX_FOUND:
+            break
+    return {"ok": True, "found": list(seen.values())}
 
 
-def _graph_to_search(handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn) -> Graph:
+def _graph_to_search(
+    handlers: Handlers, request: PictureRequest, machine: Machine, drawn: Drawn
+) -> Graph:
     """The graph that is searched: for a machine over tokens the one over characters."""
     if machine is Machine.TOKENS:
         under = (
@@ -126,10 +138,8 @@ def _graph_to_search(handlers: Handlers, fields: Record, machine: Machine, drawn
             if drawn.followed is not PicturedMachine.CHARACTERS
             else Machine.CHARACTERS
         )
-        try:
-            _, drawn, _ = handlers.drawn({**fields, "tab": str(under)})
-        except WorkbenchError:
-            return drawn.searched
+        with suppress(WorkbenchError):
+            _, drawn, _ = handlers.drawn(request.with_fields(tab=str(under)))
     return drawn.searched
 
 
@@ -168,31 +178,45 @@ def _matches(graph: Graph, query: str, drawn: Drawn) -> Iterator[tuple[str, str]
             yield node.id, "its number"
 
 
-@question(LIGHT)
-def about_edge(handlers: Handlers, fields: Record) -> wire_parts.AboutEdge:
+def _checked_parts(value: object, _: str) -> list[int]:
+    if not isinstance(value, list) or not all(type(number) is int for number in value):
+        raise WorkbenchError("expected the numbers of edges")
+    return value
+
+
+class EdgeRequest(PictureRequest):
+    """A picture, and an edge of it, or ``parts`` of the edges that leave the current state."""
+
+    source: Annotated[str, up_to(40)] = ""
+    target: Annotated[str, up_to(40)] = ""
+    parts: Annotated[list[int] | None, field(_checked_parts, sent=list[int])] = None
+
+
+def _no_edge(error: WorkbenchError) -> wire_parts.AboutEdge:
+    return {"ok": False, "count": 0, "tokens": [], "why": sentence(error)}
+
+
+@question(LIGHT, refused=_no_edge)
+def about_edge(handlers: Handlers, request: EdgeRequest) -> wire_parts.AboutEdge:
     """All tokens of an edge of a machine over tokens."""
     try:
-        if "parts" in fields:
-            tokens = _leaving(handlers, fields)
+        if request.parts is not None:
+            tokens = _leaving(handlers, request, request.parts)
         else:
-            machine, drawn, _ = handlers.drawn(fields)
-            source, target = text_in(fields, "source", 40), text_in(fields, "target", 40)
-            tokens = tokens_between(handlers, fields, machine, drawn, source, target)
-        return {"ok": True, "count": len(tokens), "tokens": tokens[:_MAX_TOKENS]}
-    except (WorkbenchError, ValueError, IndexError) as error:
-        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such edge"
-        return {"ok": False, "count": 0, "tokens": [], "why": why}
+            machine, drawn, _ = handlers.drawn(request)
+            vocabulary = handlers.vocabulary_of(request.example)
+            tokens = tokens_between(vocabulary, machine, drawn, request.source, request.target)
+    except (ValueError, IndexError):
+        raise WorkbenchError("there is no such edge") from None
+    return {"ok": True, "count": len(tokens), "tokens": tokens[:_MAX_TOKENS]}
 
 
-def _leaving(handlers: Handlers, fields: Record) -> list[str]:
+def _leaving(handlers: Handlers, request: PictureRequest, wanted: Sequence[int]) -> list[str]:
     """The tokens of some of the edges that leave the current state."""
-    view, vocabulary = View.of(fields), handlers.vocabulary_of(fields)
-    drawn, is_own = handlers.over_tokens(fields)
-    mask = None if is_own else handlers.run_mask(fields)
+    view, vocabulary = request.view, handlers.vocabulary_of(request.example)
+    drawn, is_own = handlers.over_tokens(request)
+    mask = None if is_own else _run_mask(handlers, request)
     leaving = leaving_edges(drawn, view.centre, view.so_far, mask)
-    wanted = fields["parts"]
-    if not isinstance(wanted, list) or not all(type(number) is int for number in wanted):
-        raise WorkbenchError("expected the numbers of edges")
     ids: list[TokenId] = []
     for number in wanted:
         edge = leaving.edges[number]
@@ -202,13 +226,12 @@ def _leaving(handlers: Handlers, fields: Record) -> list[str]:
 
 
 def tokens_between(
-    handlers: Handlers, fields: Record, machine: Machine, drawn: Drawn, source: str, target: str
+    vocabulary: Vocabulary, machine: Machine, drawn: Drawn, source: str, target: str
 ) -> list[str]:
     """The tokens of the edges between two states, or with an empty target of all that leave one."""
     tokens = getattr(drawn.parts, "tokens", None)
     if machine not in OVER_TOKENS or tokens is None:
         return []
-    vocabulary = handlers.vocabulary_of(fields)
     return [_token(vocabulary, token_id) for token_id in tokens(source, target)]
 
 

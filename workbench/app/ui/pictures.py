@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Annotated
+
+from pydantic import Field
 
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire_parts
-from workbench.app.ui.requests import bytes_in, number_in, text_in, texts_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import (
+    Checked,
+    RunRequest,
+    TextRequest,
+    bytes_in,
+    checked_run,
+    checked_text,
+    field,
+    integer,
+    number,
+    texts_in,
+    up_to,
+)
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.masks import TokenMask
@@ -78,37 +92,67 @@ class View:
     #: Whether there is room for flags with the tokens of the current state.
     flags: bool = False
 
-    @staticmethod
-    def of(fields: Record) -> View:
-        """The view in a request.
 
-        Raises: WorkbenchError where a field has the wrong type.
-        """
-        chains = fields.get("chains")
-        wanted = text_in(fields, "level", 12)
-        so_far = fields.get("so_far")
+class BoxRequest(TextRequest):
+    """A grammar, and the size of the browser's box for its picture."""
+
+    width: Annotated[float, number(0, 10_000)] = _DEFAULT_BOX.width
+    height: Annotated[float, number(0, 10_000)] = _DEFAULT_BOX.height
+
+    @property
+    def box(self) -> Box:
+        """The box, not smaller and not larger than pictures are laid out for."""
+        sides = (self.width, self.height)
+        return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
+
+
+def _checked_read(value: object, _: str) -> bytes | None:
+    return bytes_in(value) if isinstance(value, str) else None
+
+
+def _checked_chains(value: object, _: str) -> bool | None:
+    return value if isinstance(value, bool) else None
+
+
+def _checked_level(value: object, name: str) -> Level:
+    text = checked_text(value, name, 12)
+    return Level(text) if text in list(Level) else Level.STATES
+
+
+def _checked_states(value: object, _: str) -> frozenset[str]:
+    return frozenset(texts_in(value, "state", _MAX_SHOWN_STATES, 40))
+
+
+class PictureRequest(BoxRequest):
+    """A machine of a grammar, and the settings of its picture."""
+
+    #: A machine, ``together`` or ``table``; of that, ``of`` is the machine.
+    tab: Annotated[str, up_to(40)] = ""
+    of_machine: Annotated[str, up_to(40)] = Field("", alias="of")
+    #: The example whose own tokens are used, if it has some.
+    example: Annotated[str, up_to(80)] = ""
+    centre: Annotated[str, up_to(40)] = ""
+    so_far: Annotated[bytes | None, field(_checked_read, sent=str | None)] = None
+    size: Annotated[int, integer(0, _MAX_SHOWN_STATES)] = 0
+    chains: Annotated[bool | None, field(_checked_chains, sent=bool | None)] = None
+    unfolded_states: Annotated[frozenset[str], field(_checked_states, sent=list[str])] = frozenset()
+    level: Annotated[Level, field(_checked_level, sent=str)] = Level.STATES
+    #: A run whose mask may be another than the grammar's.
+    masked: Annotated[RunRequest | None, Checked(checked_run, RunRequest | None)] = None
+
+    @property
+    def view(self) -> View:
+        """The settings of the picture."""
         return View(
-            text_in(fields, "centre", 40),
-            bytes_in(so_far) if isinstance(so_far, str) else None,
-            box_of(fields),
-            int(number_in(fields, "size", 0, 0, _MAX_SHOWN_STATES)),
-            chains if isinstance(chains, bool) else None,
-            frozenset(texts_in(fields.get("unfolded_states", []), "state", _MAX_SHOWN_STATES, 40)),
-            Level(wanted) if wanted in list(Level) else Level.STATES,
-            text_in(fields, "tab", 40) == TOGETHER,
+            self.centre,
+            self.so_far,
+            self.box,
+            self.size,
+            self.chains,
+            self.unfolded_states,
+            self.level,
+            self.tab == TOGETHER,
         )
-
-
-def box_of(fields: Record) -> Box:
-    """The size of the browser's box for a picture.
-
-    Raises: WorkbenchError where it is not a number.
-    """
-    sides = (
-        number_in(fields, name, usual, 0, 10_000)
-        for name, usual in zip(("width", "height"), _DEFAULT_BOX, strict=True)
-    )
-    return Box(*(min(max(side, _SMALLEST_BOX), _LARGEST_BOX) for side in sides))
 
 
 def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> wire_parts.Picture:

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any
+from typing import Annotated, Any
 
 from workbench import __version__
 from workbench.analysis.problems import Diagnosis
@@ -36,8 +36,8 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.picture_view import draw_machine, flags_with
-from workbench.app.ui.pictures import TOGETHER
-from workbench.app.ui.requests import ConstrainedRequest, RunRequest, TextRequest, bytes_in
+from workbench.app.ui.pictures import TOGETHER, PictureRequest
+from workbench.app.ui.requests import RunRequest, bytes_in, field
 from workbench.app.ui.run_records import Record, line, stop_record
 from workbench.app.ui.runs import record_of, run_records
 from workbench.base.errors import LimitError, WorkbenchError
@@ -52,7 +52,6 @@ from workbench.drawing.drawable import Machine
 from workbench.grammar.gallery import Gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import FINISHING, Notation, options_in
-from workbench.vocabulary.vocabulary import TokenId
 
 #: Replaced by the recording in the page.
 MARK = "@@recording@@"
@@ -154,7 +153,8 @@ def replay_of(
         "start": grammar.start,
         "options": options_in(grammar.options, grammar.notation),
     }
-    compiled = handlers.compiled(TextRequest.of(fields))
+    request = ReplayRequest.of(fields)
+    compiled = handlers.compiled(request)
     follower, machine = compiled.follower(), machine_of(constraint)
     steps = [record_of(step, machine, compiled, follower) for step in trace.steps]
     milliseconds = sum(step.model_ms + step.mask_ms + step.advance_ms for step in trace.steps)
@@ -170,7 +170,7 @@ def replay_of(
     ids = [token for token in trace.token_ids if token not in constraint.vocabulary.ends]
     exact = isinstance(constraint, AutomatonConstraint)
     masks = None if exact else lambda count: constraint.mask(after(constraint, ids[:count]))
-    pictures = drawn(handlers, fields, taken(steps), masks)
+    pictures = drawn(handlers, request, taken(steps), masks)
     return replay(about, steps, dict(end) if end else None, pictures)
 
 
@@ -178,11 +178,11 @@ def replay_of(
 Masks = Callable[[int], TokenMask | None]
 
 
-def run_masks(handlers: Handlers, run: Record, ids: Sequence[TokenId]) -> Masks | None:
+def run_masks(handlers: Handlers, run: RunRequest, ids: Sequence[object]) -> Masks | None:
     """The masks of a run with these settings and tokens; None if they are the grammar's."""
-    if not RunRequest.of(run).narrows:
+    if not run.narrows:
         return None
-    return lambda count: handlers.run_mask({**run, "masked": {**run, "prefix": ids[:count]}})
+    return lambda count: handlers.run_mask(run, ids[:count])
 
 
 #: A taken token (None for the end), and the forbidden tokens the model preferred.
@@ -197,8 +197,44 @@ class _Moment:
     states: Mapping[str, str]
 
 
+def taken_in(taken: object, _: str = "") -> list[Taken]:
+    """The tokens of a run as a browser sends them: in hexadecimal digits, null for the end.
+
+    Raises: WorkbenchError where the value has another form.
+    """
+    if not isinstance(taken, list):
+        raise WorkbenchError("expected the tokens of a run")
+    tokens: list[Taken] = []
+    for each in taken[:_MAX_TOKENS]:
+        if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
+            raise WorkbenchError("expected the tokens of a run, each with its candidates")
+        token, *wanted = (
+            None if digits is None else bytes_in(digits) for digits in (each[0], *each[1][:20])
+        )
+        tokens.append((token, wanted))
+    return tokens
+
+
+def _checked_ids(ids: object, _: str) -> list[Any]:
+    if not isinstance(ids, list):
+        raise WorkbenchError("expected the tokens of a run")
+    return ids
+
+
+class ReplayRequest(PictureRequest, RunRequest):
+    """The settings of a run and of its pictures, the ids of its tokens, and their bytes."""
+
+    ids: Annotated[Sequence[Any], field(_checked_ids, sent=list[int])] = ()
+    taken: Annotated[
+        Sequence[Taken], field(taken_in, sent=list[list[str | list[str | None] | None]])
+    ] = ()
+
+
 def drawn(
-    handlers: Handlers, fields: Record, taken: Sequence[Taken], masks: Masks | None = None
+    handlers: Handlers,
+    request: ReplayRequest,
+    taken: Sequence[Taken],
+    masks: Masks | None = None,
 ) -> wire_cards.ReplayDrawing:
     """The answers that a page would request while a reader views a run.
 
@@ -211,21 +247,21 @@ def drawn(
 
     Raises: WorkbenchError where the grammar cannot be read.
     """
-    compiled = handlers.compiled(TextRequest.of(fields))
+    compiled = handlers.compiled(request)
     if compiled.grammar is None:
         raise WorkbenchError("the grammar of the run cannot be read", "was it changed since?")
     moments = _moments(compiled, (token for token, _ in taken))
     until = time.monotonic() + _PICTURE_SECONDS
-    flags = _flags(handlers, {**fields, "tab": TOGETHER}, moments, until, masks)
+    flags = _flags(handlers, request.with_fields(tab=TOGETHER), moments, until, masks)
     pictures = {
-        tab: _parts(handlers, {**fields, "tab": tab, "centre": ""}, moments, until)
+        tab: _parts(handlers, request.with_fields(tab=tab, centre=""), moments, until)
         for tab in (TOGETHER, *map(str, _MACHINES))
     }
     return {
         "pictures": {tab: picture for tab, picture in pictures.items() if picture},
         "flags": flags,
         "narrows": masks is not None,
-        "reasons": list(_reasons(compiled.grammar, taken, fields)),
+        "reasons": list(_reasons(compiled.grammar, taken, request)),
     }
 
 
@@ -243,9 +279,8 @@ def _moments(compiled: Compiled, tokens: Iterable[bytes | None]) -> list[_Moment
     return moments
 
 
-def _reasons(grammar: Grammar, taken: Iterable[Taken], fields: Record) -> Iterator[list[str]]:
+def _reasons(grammar: Grammar, taken: Iterable[Taken], run: ReplayRequest) -> Iterator[list[str]]:
     """For each token why the model's preferred tokens are forbidden; empty when time is up."""
-    run = ConstrainedRequest.of(fields)
     asked = partial(reasons, grammar, small_tokens=run.small_tokens, monitor=run.monitor)
     until, so_far = time.monotonic() + _REASON_SECONDS, b""
     for token, wanted in taken:
@@ -260,7 +295,7 @@ def _reasons(grammar: Grammar, taken: Iterable[Taken], fields: Record) -> Iterat
 
 def _flags(
     handlers: Handlers,
-    request: Record,
+    request: PictureRequest,
     moments: Sequence[_Moment],
     until: float,
     masks: Masks | None,
@@ -268,7 +303,7 @@ def _flags(
     """The tokens that may follow at each step; one record for steps that look equal."""
     records: dict[str, Record] = {}
     seen: set[str] = set()
-    nests = bool(handlers.compiled(TextRequest.of(request)).missing(Machine.CHARACTERS))
+    nests = bool(handlers.compiled(request).missing(Machine.CHARACTERS))
     order = [*enumerate(moments)]
     for count, moment in (*order[-1:], *order):  # a replay opens at the end of its run
         so_far = moment.so_far.hex()
@@ -280,14 +315,16 @@ def _flags(
             break
         mask = None if masks is None else masks(count)
         with suppress(WorkbenchError):  # without a picture
-            record = flags_with(handlers, {**request, "centre": state, "so_far": so_far}, mask)
+            record = flags_with(
+                handlers, request.with_fields(centre=state, so_far=moment.so_far), mask
+            )
             records.setdefault(json.dumps(record), {**record, "of": []})["of"].append(key)
             seen.add(key)
     return list(records.values())
 
 
 def _parts(
-    handlers: Handlers, request: Record, moments: Iterable[_Moment], until: float
+    handlers: Handlers, request: PictureRequest, moments: Iterable[_Moment], until: float
 ) -> list[Record]:
     """A machine as the parts the run visits."""
     first = _draw(handlers, request)
@@ -300,12 +337,12 @@ def _parts(
         if len(parts) == MAX_PICTURES or not first["partial"] or time.monotonic() > until:
             break
         if not any(state in part["where"] for part in parts):
-            part = _draw(handlers, {**request, "centre": state})
+            part = _draw(handlers, request.with_fields(centre=state))
             parts += [part] if part is not None else []
     return parts
 
 
-def _draw(handlers: Handlers, request: Record) -> Record | None:
+def _draw(handlers: Handlers, request: PictureRequest) -> Record | None:
     """A picture without its opening view, which depends on the size of the window."""
     picture = draw_machine(handlers, request)
     if not picture.get("ok"):
@@ -338,24 +375,6 @@ def _bytes(token: Mapping[str, Any]) -> bytes | None:
     if "hex" in token:
         return bytes_in(token["hex"])
     return str(token.get("text", "")).encode("utf-8", "replace")
-
-
-def taken_in(fields: object) -> list[Taken]:
-    """The tokens of a run as a browser sends them: in hexadecimal digits, null for the end.
-
-    Raises: WorkbenchError where the value has another form.
-    """
-    if not isinstance(fields, list):
-        raise WorkbenchError("expected the tokens of a run")
-    tokens: list[Taken] = []
-    for each in fields[:_MAX_TOKENS]:
-        if not isinstance(each, list) or len(each) != 2 or not isinstance(each[1], list):
-            raise WorkbenchError("expected the tokens of a run, each with its candidates")
-        token, *wanted = (
-            None if digits is None else bytes_in(digits) for digits in (each[0], *each[1][:20])
-        )
-        tokens.append((token, wanted))
-    return tokens
 
 
 #: Every example of these groups has a recorded run.

@@ -246,7 +246,11 @@ def _checked_finish(value: object, info: ValidationInfo) -> bool:
     return checked_switch(value, "finish") and info.data["constraint"] != "unconstrained"
 
 
-def _checked_prefix(prefix: object, _: str) -> tuple[int, ...]:
+def checked_prefix(prefix: object, _: str = "") -> tuple[int, ...]:
+    """The ids of tokens.
+
+    Raises: WorkbenchError where they are malformed, or too many.
+    """
     if not isinstance(prefix, list | tuple) or not all(type(i) is int for i in prefix):
         raise WorkbenchError("expected a list of token ids as prefix")
     if len(prefix) > _MAX_PREFIX:
@@ -255,6 +259,17 @@ def _checked_prefix(prefix: object, _: str) -> tuple[int, ...]:
             "rewind to an earlier token",
         )
     return tuple(prefix)
+
+
+def checked_run(value: object, info: ValidationInfo) -> RunRequest | None:
+    """The settings of a run of the same grammar; None where they cannot be used."""
+    if not isinstance(value, dict):
+        return None
+    grammar = {name: info.data[name] for name in GRAMMAR_FIELDS if name not in value}
+    try:
+        return RunRequest.of(value).with_fields(**grammar)
+    except WorkbenchError:
+        return None
 
 
 def checked_token(token: object, _: str) -> int | None:
@@ -418,7 +433,7 @@ class RunRequest(ConstrainedRequest, SampledRequest):
     prompt: Annotated[str, up_to()] = ""
     max_tokens: Annotated[int, integer(1, MAX_RUN_TOKENS)] = 128
     #: The tokens taken before.
-    prefix: Annotated[tuple[int, ...], field(_checked_prefix, sent=list[int])] = ()
+    prefix: Annotated[tuple[int, ...], field(checked_prefix, sent=list[int])] = ()
     #: The model that proposes tokens, by its name on the page; empty for none.
     draft: Annotated[str, up_to(MAX_NAME)] = ""
 

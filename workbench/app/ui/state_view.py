@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import Annotated
 
 import numpy as np
 
@@ -12,10 +13,9 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire, wire_parts
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import tokens_between
-from workbench.app.ui.pictures import sentence
+from workbench.app.ui.pictures import PictureRequest
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import TextRequest, text_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import up_to
 from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import describe, in_brief
 from workbench.automata.code_points import character_edges
@@ -41,31 +41,36 @@ _MAX_VISITED = 4_000
 _MAX_PLACES = 4
 
 
+class StateRequest(PictureRequest):
+    """A picture, and a state of it."""
+
+    state: Annotated[str, up_to(40)] = ""
+
+
 @question(LIGHT)
-def about_state(handlers: Handlers, fields: Record) -> wire_parts.AboutState | wire.Refusal:
+def about_state(handlers: Handlers, request: StateRequest) -> wire_parts.AboutState | wire.Refusal:
     """What may be read in a state, a text that leads to it, and its places in the grammar."""
+    state = request.state
+    machine, drawn, _ = handlers.drawn(request)
+    answer: wire_parts.AboutState = {
+        "ok": True,
+        "state": state,
+        "reads": "",
+        "returns": "",
+        "reached": None,
+        "places": [],
+        "number": drawn.numbers.get(state, state),
+    }
     try:
-        state = text_in(fields, "state", 40)
-        machine, drawn, _ = handlers.drawn(fields)
-        compiled = handlers.compiled(TextRequest.of(fields))
-        answer: wire_parts.AboutState = {
-            "ok": True,
-            "state": state,
-            "reads": "",
-            "returns": "",
-            "reached": None,
-            "places": [],
-            "number": drawn.numbers.get(state, state),
-        }
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
-            listed = tokens_between(handlers, fields, machine, drawn, state, "")
+            vocabulary = handlers.vocabulary_of(request.example)
+            listed = tokens_between(vocabulary, machine, drawn, state, "")
             answer["tokens"], answer["examples"] = len(listed), listed[:_MAX_EXAMPLES]
         if drawn.followed is not None and state.isdigit():
-            _add_facts(answer, compiled, drawn.followed, int(state))
-        return answer
-    except (WorkbenchError, ValueError, IndexError) as error:
-        why = sentence(error) if isinstance(error, WorkbenchError) else "there is no such state"
-        return {"ok": False, "why": why}
+            _add_facts(answer, handlers.compiled(request), drawn.followed, int(state))
+    except (ValueError, IndexError):
+        raise WorkbenchError("there is no such state") from None
+    return answer
 
 
 def _add_facts(

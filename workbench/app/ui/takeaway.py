@@ -21,7 +21,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import question
-from workbench.app.ui.replay import MARK, drawn, replay_shell, run_masks, taken_in
+from workbench.app.ui.replay import MARK, ReplayRequest, drawn, replay_shell, run_masks
 from workbench.app.ui.requests import (
     GRAMMAR_FIELDS,
     RunRequest,
@@ -31,7 +31,6 @@ from workbench.app.ui.requests import (
     text_in,
     up_to,
 )
-from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ChatPrompts, Message
@@ -517,16 +516,11 @@ def _left_out(wanted: Wanted) -> str:
 
 
 @question(HEAVY)
-def take_replay(handlers: Handlers, fields: Record) -> wire_cards.Replay:
+def take_replay(handlers: Handlers, request: ReplayRequest) -> wire_cards.Replay:
     """A page that replays a run, in which the browser replaces ``mark`` by its recording.
-
-    The request has the settings of the run; ``ids`` are its tokens, ``taken`` their bytes.
 
     Raises: WorkbenchError where the grammar cannot be read, or a field has another form.
     """
-    ids = fields.get("ids", [])
-    if not isinstance(ids, list):
-        raise WorkbenchError("expected the tokens of a run")
-    masks = run_masks(handlers, fields, ids)
-    pictures = drawn(handlers, fields, taken_in(fields.get("taken", [])), masks)
+    masks = run_masks(handlers, request, request.ids)
+    pictures = drawn(handlers, request, request.taken, masks)
     return {"html": replay_shell(), "mark": MARK, "drawn": pictures, "version": __version__}

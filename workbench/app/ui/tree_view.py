@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from typing import Annotated
 
 from workbench.analysis.parse_trees import ParseTrees, parse_trees
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire, wire_parts
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.pictures import box_of
+from workbench.app.ui.pictures import BoxRequest
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import TextRequest, bytes_in, number_in, switch_in
-from workbench.app.ui.run_records import Record
+from workbench.app.ui.requests import bytes_in, checked_switch, field, integer
 from workbench.app.ui.shares import HEAVY
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits
@@ -31,21 +31,47 @@ _MAX_PATH = 2_000
 _LEAST_SCALE = 0.84
 
 
-@question(HEAVY)
-def draw_parse_tree(handlers: Handlers, fields: Record) -> wire_parts.Picture | wire.Refusal:
-    """A parse tree of a text as a picture, with the spans of its nodes.
+def _checked_paths(paths: object, _: str) -> frozenset[str]:
+    if not isinstance(paths, list) or len(paths) > _MAX_UNFOLDED:
+        raise WorkbenchError(f"expected at most {_MAX_UNFOLDED} paths of nodes")
+    if not all(isinstance(path, str) and len(path) <= _MAX_PATH for path in paths):
+        raise WorkbenchError("expected paths of nodes as texts")
+    return frozenset(paths)
 
-    ``so_far`` is the text; ``tokens`` are the numbers of bytes of its tokens, of which ``current``
-    is read last; ``which`` is 2 for the second tree of an ambiguous text.
-    """
-    text = bytes_in(fields.get("so_far", ""))
-    trees = _trees(handlers.compiled(TextRequest.of(fields)), text, handlers.pipeline.limits)
+
+def _checked_lengths(lengths: object, _: str) -> list[int]:
+    if not isinstance(lengths, list) or len(lengths) > _MAX_RUN_TOKENS:
+        raise WorkbenchError(f"expected the lengths of at most {_MAX_RUN_TOKENS:,} tokens")
+    if not all(type(length) is int and length >= 0 for length in lengths):
+        raise WorkbenchError("expected the lengths of tokens in bytes")
+    return lengths
+
+
+class TreeRequest(BoxRequest):
+    """A grammar, and a text whose parse tree is drawn."""
+
+    so_far: Annotated[bytes, field(bytes_in, sent=str)] = b""
+    #: The number of bytes of each token of the text, and the index of the one that is read last.
+    tokens: Annotated[Sequence[int], field(_checked_lengths, sent=list[int])] = ()
+    current: Annotated[int, integer(-1, _MAX_RUN_TOKENS)] = -1
+    #: 2 for the second tree of an ambiguous text.
+    which: Annotated[int, integer(1, 2)] = 1
+    #: Whether every node is shown.
+    every: Annotated[bool, field(checked_switch, sent=bool | None)] = False
+    #: The paths of the nodes that a reader opened.
+    unfolded: Annotated[frozenset[str], field(_checked_paths, sent=list[str])] = frozenset()
+
+
+@question(HEAVY)
+def draw_parse_tree(handlers: Handlers, request: TreeRequest) -> wire_parts.Picture | wire.Refusal:
+    """A parse tree of a text as a picture, with the spans of its nodes."""
+    trees = _trees(handlers.compiled(request), request.so_far, handlers.pipeline.limits)
     if trees.first is None:
         raise WorkbenchError("the language has no texts, so there is no tree")
-    is_second = number_in(fields, "which", 1, 1, 2) == 2 and trees.second is not None
+    is_second = request.which == 2 and trees.second is not None
     tree = trees.second if is_second and trees.second is not None else trees.first
-    shown = shown_tree(tree, every=switch_in(fields, "every"), unfolded=_unfolded_in(fields))
-    tokens, current = _tokens_in(fields, trees.read)
+    shown = shown_tree(tree, every=request.every, unfolded=request.unfolded)
+    tokens, current = _token_spans(request, trees.read)
     drawn = draw_tree(shown, tokens, current)
     total = sum(1 for _ in tree.walk())
     return {
@@ -55,7 +81,7 @@ def draw_parse_tree(handlers: Handlers, fields: Record) -> wire_parts.Picture | 
         "centre": "",
         "partial": False,
         "note": _note(trees),
-        "opening": _opening(drawn, box_of(fields), current),
+        "opening": _opening(drawn, request.box, current),
         "where": {str(number): f"state-{number}" for number in range(len(drawn.nodes))},
         "follow": None,
         "names": {},
@@ -89,35 +115,11 @@ def _note(trees: ParseTrees) -> str:
     return f"cannot read {rest!r}" if rest else "the text is not finished"
 
 
-def _unfolded_in(fields: Record) -> frozenset[str]:
-    """The paths of the nodes that a reader opened.
-
-    Raises: WorkbenchError where they are not a list of texts.
-    """
-    paths = fields.get("unfolded", [])
-    if not isinstance(paths, list) or len(paths) > _MAX_UNFOLDED:
-        raise WorkbenchError(f"expected at most {_MAX_UNFOLDED} paths of nodes")
-    if not all(isinstance(path, str) and len(path) <= _MAX_PATH for path in paths):
-        raise WorkbenchError("expected paths of nodes as texts")
-    return frozenset(paths)
-
-
-def _tokens_in(fields: Record, read: int) -> tuple[list[Span], Span | None]:
-    """The spans of the tokens within the part of the text that was read, and the current one.
-
-    Raises: WorkbenchError where the lengths are not a list of numbers.
-    """
-    lengths = fields.get("tokens", [])
-    if not isinstance(lengths, list) or len(lengths) > _MAX_RUN_TOKENS:
-        raise WorkbenchError(f"expected the lengths of at most {_MAX_RUN_TOKENS:,} tokens")
-    if not all(
-        isinstance(length, int) and not isinstance(length, bool) and length >= 0
-        for length in lengths
-    ):
-        raise WorkbenchError("expected the lengths of tokens in bytes")
-    borders = [min(read, border) for border in accumulate(lengths, initial=0)]
+def _token_spans(request: TreeRequest, read: int) -> tuple[list[Span], Span | None]:
+    """The spans of the tokens within the part of the text that was read, and the current one."""
+    borders = [min(read, border) for border in accumulate(request.tokens, initial=0)]
     spans = [Span(low, high) for low, high in pairwise(borders)]
-    index = int(number_in(fields, "current", -1, -1, _MAX_RUN_TOKENS))
+    index = request.current
     current = (
         spans[index] if 0 <= index < len(spans) and spans[index].end > spans[index].start else None
     )

@@ -20,9 +20,11 @@ from typing import (
     is_typeddict,
 )
 
+from pydantic.fields import FieldInfo
+
 from workbench.app.ui import wire, wire_cards, wire_compare, wire_exercises, wire_parts
 from workbench.app.ui.questions import QUESTIONS
-from workbench.app.ui.requests import Fields
+from workbench.app.ui.requests import Checked, Fields
 from workbench.base.resources import STATIC
 
 _HEAD = """\
@@ -96,12 +98,17 @@ def _add_requests(declared: dict[str, str], request: type) -> None:
     own = {name: request.model_fields[name] for name in vars(request).get("__annotations__", ())}
     extended = f" extends {', '.join(map(_request_name, bases))}" if bases else ""
     lines = [
-        f"  {field}{'' if kind.is_required() else '?'}: {_typescript(kind.metadata[0].sent)};\n"
+        f"  {kind.alias or field}{'' if kind.is_required() else '?'}: {_sent(kind)};\n"
         for field, kind in own.items()
     ]
     declared[name] = (
         f"{_comment(request)}export interface {name}{extended} {{\n{''.join(lines)}}}\n"
     )
+
+
+def _sent(kind: FieldInfo) -> str:
+    (checked,) = (each for each in kind.metadata if isinstance(each, Checked))
+    return _typescript(checked.sent)
 
 
 def fields(record: type) -> dict[str, tuple[Any, bool]]:
