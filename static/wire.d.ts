@@ -1825,6 +1825,87 @@ export interface TreeRequest extends BoxRequest {
   unfolded?: string[];
 }
 
+/** A grammar, and the part of it that is constructed; empty for all of it. */
+export interface ConstructionRequest extends TextRequest {
+  part?: string;
+}
+
+/** A construction of a grammar; ``narrow`` for a page with little width. */
+export interface FilmRequest extends ConstructionRequest {
+  construction?: string;
+  example?: string;
+  narrow?: boolean;
+}
+
+/** A film, and the number of a frame. */
+export interface FrameRequest extends FilmRequest {
+  frame?: number;
+}
+
+/** The name of a lesson. */
+export interface LessonRequest extends Request {
+  lesson?: string;
+}
+
+/** A step of a lesson, by its number. */
+export interface StepRequest extends LessonRequest {
+  step?: number;
+}
+
+/** A step, and the reader's input: a text, token ids, or null for the lesson's. */
+export interface GivenRequest extends StepRequest {
+  given?: string | number[] | null;
+}
+
+/** A step with a figure; ``again`` if the page has its pictures. */
+export interface FigureRequest extends GivenRequest {
+  narrow?: boolean;
+  again?: boolean;
+}
+
+/** A step, the tokens of the reader, and the id of a token after them. */
+export interface LessonTokenRequest extends GivenRequest {
+  token?: number;
+}
+
+/** A step with a question, and the answer: a text, or the numbers of options. */
+export interface AnswerRequest extends StepRequest {
+  answer: string | number[];
+}
+
+/** The name of an exercise, or the fragment of its link. */
+export interface ExerciseRequest extends Request {
+  exercise?: string;
+}
+
+/** An exercise, and a grammar that answers it. */
+export interface AnswerCheckRequest extends ExerciseRequest, TextRequest {
+}
+
+/** A new exercise, whose solution is the grammar. */
+export interface MakerRequest extends TextRequest {
+  title?: string;
+  task?: string;
+  hint?: string;
+  teaches?: string;
+  accepts?: string[];
+  rejects?: string[];
+  notations?: string[];
+  conditions?: Record<string, boolean | number | string>;
+  begin?: string | null;
+}
+
+/** A course: its title, and the name or the link of an item on each line. */
+export interface CourseItemsRequest extends Request {
+  title?: string;
+  items?: string;
+}
+
+/** The fragment of the link to a course. */
+export interface CourseRequest extends Request {
+  course?: string;
+}
+
 /** A grammar, a chat, and how tokens are drawn; a setting that is null is not used. */
 export interface SampledRequest extends TextRequest {
   chat?: (Record<string, string>)[] | null;
@@ -1863,6 +1944,43 @@ export interface RunRequest extends ConstrainedRequest, SampledRequest {
 /** A run of a comparison, with the name of its method. */
 export interface ComparedRunRequest extends RunRequest {
   method?: string;
+}
+
+/** A part of a file of an upload. */
+export interface PartRequest extends Request {
+  upload?: string;
+  file?: number;
+  offset?: number;
+  base64?: string;
+}
+
+/** The name of an upload, or ``served`` for the file that the page is served with. */
+export interface OpenRequest extends Request {
+  upload?: string;
+  served?: boolean | null;
+}
+
+/** An open file by its name, and the filter of its rows. */
+export interface RowsRequest extends Request {
+  file?: string;
+  wanted?: string;
+}
+
+/** Some of the rows in an order, those from ``offset`` on. */
+export interface PageRequest extends RowsRequest {
+  sort?: string;
+  down?: boolean | null;
+  offset?: number;
+}
+
+/** A row of a file, by its number. */
+export interface RowRequest extends RowsRequest {
+  n?: number;
+}
+
+/** A column whose values are plotted. */
+export interface PlotRequest extends RowsRequest {
+  column?: string;
 }
 
 /** A run, and the id of the token to take; null for a sampled one. */
@@ -1931,34 +2049,34 @@ export interface Server {
   about_edge(request: EdgeRequest, signal?: AbortSignal | null): Promise<AboutEdge>;
   about_state(request: StateRequest, signal?: AbortSignal | null): Promise<AboutState | Refusal>;
   draw_parse_tree(request: TreeRequest, signal?: AbortSignal | null): Promise<Picture | Refusal>;
-  construction_list(request: object, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
-  construction_film(request: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
-  frame_tikz(request: object, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
-  lesson_list(request: object, signal?: AbortSignal | null): Promise<LessonList | Refusal>;
-  lesson(request: object, signal?: AbortSignal | null): Promise<LessonContent | Refusal>;
-  lesson_figure(request: object, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
-  lesson_why(request: object, signal?: AbortSignal | null): Promise<Why | Refusal>;
-  lesson_answer(request: object, signal?: AbortSignal | null): Promise<Judged | Refusal>;
-  exercise_list(request: object, signal?: AbortSignal | null): Promise<ExerciseList | Refusal>;
-  exercise(request: object, signal?: AbortSignal | null): Promise<OpenedExercise | Refusal>;
-  check_exercise(request: object, signal?: AbortSignal | null): Promise<ExerciseVerdict | Refusal>;
-  exercise_answer(request: object, signal?: AbortSignal | null): Promise<ModelAnswer | Refusal>;
-  suggest_examples(request: object, signal?: AbortSignal | null): Promise<SuggestedExamples | Refusal>;
-  make_exercise(request: object, signal?: AbortSignal | null): Promise<MadeExercise | Refusal>;
-  make_course(request: object, signal?: AbortSignal | null): Promise<MadeLink | Refusal>;
-  course(request: object, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
-  solution_sheet(request: object, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
+  construction_list(request: ConstructionRequest, signal?: AbortSignal | null): Promise<ConstructionList | Refusal>;
+  construction_film(request: FilmRequest, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  frame_tikz(request: FrameRequest, signal?: AbortSignal | null): Promise<TikzAnswer | Refusal>;
+  lesson_list(request: Request, signal?: AbortSignal | null): Promise<LessonList | Refusal>;
+  lesson(request: LessonRequest, signal?: AbortSignal | null): Promise<LessonContent | Refusal>;
+  lesson_figure(request: FigureRequest, signal?: AbortSignal | null): Promise<FilmAnswer | Refusal>;
+  lesson_why(request: LessonTokenRequest, signal?: AbortSignal | null): Promise<Why | Refusal>;
+  lesson_answer(request: AnswerRequest, signal?: AbortSignal | null): Promise<Judged | Refusal>;
+  exercise_list(request: Request, signal?: AbortSignal | null): Promise<ExerciseList | Refusal>;
+  exercise(request: ExerciseRequest, signal?: AbortSignal | null): Promise<OpenedExercise | Refusal>;
+  check_exercise(request: AnswerCheckRequest, signal?: AbortSignal | null): Promise<ExerciseVerdict | Refusal>;
+  exercise_answer(request: ExerciseRequest, signal?: AbortSignal | null): Promise<ModelAnswer | Refusal>;
+  suggest_examples(request: TextRequest, signal?: AbortSignal | null): Promise<SuggestedExamples | Refusal>;
+  make_exercise(request: MakerRequest, signal?: AbortSignal | null): Promise<MadeExercise | Refusal>;
+  make_course(request: CourseItemsRequest, signal?: AbortSignal | null): Promise<MadeLink | Refusal>;
+  course(request: CourseRequest, signal?: AbortSignal | null): Promise<CourseAnswer | Refusal>;
+  solution_sheet(request: CourseItemsRequest, signal?: AbortSignal | null): Promise<SolutionSheet | Refusal>;
   contender_list(request: Request, signal?: AbortSignal | null): Promise<Contenders>;
   distribution(request: DistributionRequest, signal?: AbortSignal | null): Promise<Distribution | Refusal>;
   compared_run(request: ComparedRunRequest, signal?: AbortSignal | null): Promise<ComparedRun | Refusal>;
   compare_opening(request: Request, signal?: AbortSignal | null): Promise<CompareOpening>;
   audit_engines(request: TextRequest, signal?: AbortSignal | null): Promise<Audits | Refusal>;
-  send_results(request: object, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
-  open_results(request: object, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
-  results_rows(request: object, signal?: AbortSignal | null): Promise<ResultsRows | Refusal>;
-  results_row(request: object, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
-  results_plot(request: object, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
-  results_csv(request: object, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
+  send_results(request: PartRequest, signal?: AbortSignal | null): Promise<ResultsPart | Refusal>;
+  open_results(request: OpenRequest, signal?: AbortSignal | null): Promise<OpenedResults | Refusal>;
+  results_rows(request: PageRequest, signal?: AbortSignal | null): Promise<ResultsRows | Refusal>;
+  results_row(request: RowRequest, signal?: AbortSignal | null): Promise<OpenedRow | Refusal>;
+  results_plot(request: PlotRequest, signal?: AbortSignal | null): Promise<ResultsPlot | Refusal>;
+  results_csv(request: PageRequest, signal?: AbortSignal | null): Promise<ResultsCsv | Refusal>;
   turn(request: RunRequest, signal?: AbortSignal | null): Promise<NextAnswer | Refusal>;
   take_token(request: TakeRequest, signal?: AbortSignal | null): Promise<TakeAnswer | Refusal>;
   read_text(request: ReadRequest, signal?: AbortSignal | null): Promise<ReadText | Refusal>;

@@ -25,6 +25,7 @@ from workbench.app.ui.requests import (
     CompareRequest,
     Request,
     RunRequest,
+    checked_flag,
     field,
     room_left,
     up_to,
@@ -123,7 +124,7 @@ def contender_list(_: Handlers, __: Request) -> wire_compare.Contenders:
 class DistributionRequest(CompareRequest):
     """A comparison, and whether more of a large language is computed."""
 
-    further: Annotated[bool, field(lambda value, _: bool(value), sent=bool)] = False
+    further: Annotated[bool, field(checked_flag, sent=bool)] = False
 
 
 @question(MODEL, refused=lambda error: {"ok": False, "why": error.message})

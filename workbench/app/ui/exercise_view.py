@@ -7,10 +7,12 @@ path. The solution is in no record but that of ``exercise_answer``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from workbench.analysis.conditions import CONDITIONS, drawn
 from workbench.analysis.exercise import Exercise, Graded, GrammarText, Outcome
@@ -31,7 +33,14 @@ from workbench.app.ui import wire, wire_exercises
 from workbench.app.ui.grammar_view import problem_record
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, TextRequest, text_in
+from workbench.app.ui.requests import (
+    MAX_TRIED_CHARACTERS,
+    Request,
+    TextRequest,
+    checked_text,
+    field,
+    up_to,
+)
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.diagnostics import Problem
@@ -39,8 +48,6 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS
 from workbench.base.visible_text import visible
 from workbench.grammar.grammar import Grammar
-
-_Fields = Mapping[str, Any]
 
 #: A check takes at most the seconds of one request; the comparison leaves some for the rest.
 _COMPARE_LIMITS = replace(LIMITS, seconds=0.8)
@@ -51,9 +58,7 @@ _SUGGESTED = 4
 
 
 @question(LIGHT)
-def exercise_list(
-    handlers: Handlers, fields: _Fields
-) -> wire_exercises.ExerciseList | wire.Refusal:
+def exercise_list(handlers: Handlers, _: Request) -> wire_exercises.ExerciseList | wire.Refusal:
     """Every exercise of the shelf, and the conditions that a new one may have."""
     listed: list[wire_exercises.ShelvedExercise] = [
         {**_entry(exercises()[name]), "shelf": title}
@@ -67,12 +72,22 @@ def exercise_list(
     return {"ok": True, "exercises": listed, "conditions": conditions}
 
 
-def _exercise(fields: _Fields) -> Exercise:
+class ExerciseRequest(Request):
+    """The name of an exercise, or the fragment of its link."""
+
+    exercise: Annotated[str, up_to(MAX_LINK)] = ""
+
+
+class AnswerCheckRequest(ExerciseRequest, TextRequest):
+    """An exercise, and a grammar that answers it."""
+
+
+def _exercise(request: ExerciseRequest) -> Exercise:
     """The exercise of a request.
 
     Raises: WorkbenchError for an unknown name and a damaged link.
     """
-    named = text_in(fields, "exercise", MAX_LINK)
+    named = request.exercise
     return exercises()[named] if named in exercises() else _of_link(named)
 
 
@@ -101,9 +116,11 @@ def _entry(exercise: Exercise) -> wire_exercises.ExerciseEntry:
 
 
 @question(LIGHT)
-def exercise(handlers: Handlers, fields: _Fields) -> wire_exercises.OpenedExercise | wire.Refusal:
+def exercise(
+    handlers: Handlers, request: ExerciseRequest
+) -> wire_exercises.OpenedExercise | wire.Refusal:
     """One exercise with the text that the editor begins with, its tests and its hint."""
-    exercise = _exercise(fields)
+    exercise = _exercise(request)
     notation = exercise.solution.notation
     begin = exercise.starter or GrammarText("", (exercise.notations or (notation,))[0])
     tests = [(text, "accept") for text in exercise.accepts]
@@ -128,12 +145,12 @@ def _grammar_record(written: GrammarText) -> wire_exercises.WrittenGrammar:
 
 @question(HEAVY)
 def check_exercise(
-    handlers: Handlers, fields: _Fields
+    handlers: Handlers, request: AnswerCheckRequest
 ) -> wire_exercises.ExerciseVerdict | wire.Refusal:
     """The verdict on an answer; ``handlers`` caches what was compiled for the pictures."""
-    exercise, request = _exercise(fields), TextRequest.of(fields)
+    exercise = _exercise(request)
     if not request.options and request.notation is exercise.solution.notation:
-        request = replace(request, options=tuple(sorted(exercise.solution.options.items())))
+        request = request.with_fields(options=tuple(sorted(exercise.solution.options.items())))
     if not request.text.strip():
         return _verdict(exercise, exercise.check("", request.notation), None)
     compiled = handlers.compiled(request)
@@ -142,7 +159,7 @@ def check_exercise(
         graded = Graded(outcome=Outcome.UNREADABLE, problem=problem, why=problem.message)
         return _verdict(exercise, graded, None)
     model_answer = exercise.solution  # cached by the pipeline, whose size is bounded
-    solution = _solution(handlers, {**_grammar_record(model_answer)})
+    solution = _solution(handlers, TextRequest.of(_grammar_record(model_answer)))
     graded = exercise.check_grammar(compiled.accepting, solution=solution, limits=_COMPARE_LIMITS)
     return _verdict(exercise, graded, compiled.grammar)
 
@@ -209,10 +226,10 @@ def _path(answer: Grammar, text: str) -> list[wire_exercises.PathPart]:
 
 @question(LIGHT)
 def exercise_answer(
-    handlers: Handlers, fields: _Fields
+    handlers: Handlers, request: ExerciseRequest
 ) -> wire_exercises.ModelAnswer | wire.Refusal:
     """The model answer, when the reader asks for it."""
-    exercise = _exercise(fields)
+    exercise = _exercise(request)
     return {"ok": True, **_grammar_record(exercise.solution), "teaches": exercise.teaches}
 
 
@@ -221,10 +238,10 @@ def exercise_answer(
 
 @question(HEAVY)
 def suggest_examples(
-    handlers: Handlers, fields: _Fields
+    handlers: Handlers, request: TextRequest
 ) -> wire_exercises.SuggestedExamples | wire.Refusal:
     """Texts of a solution, and texts one edit away that it rejects, for the maker."""
-    grammar = _solution(handlers, fields)
+    grammar = _solution(handlers, request)
     return {
         "ok": True,
         "accepts": list(samples(grammar, _SUGGESTED, longest=16)),
@@ -232,12 +249,12 @@ def suggest_examples(
     }
 
 
-def _solution(handlers: Handlers, fields: _Fields) -> Grammar:
+def _solution(handlers: Handlers, request: TextRequest) -> Grammar:
     """The compiled solution of an exercise.
 
     Raises: WorkbenchError where it is no grammar.
     """
-    compiled = handlers.compiled(TextRequest.of(fields))
+    compiled = handlers.compiled(request)
     if compiled.grammar is None:
         problem: Problem = compiled.problems[0]
         where = problem.position
@@ -248,23 +265,58 @@ def _solution(handlers: Handlers, fields: _Fields) -> Grammar:
     return compiled.accepting
 
 
+def _checked_lines(texts: object, name: str) -> list[str]:
+    if not isinstance(texts, list) or len(texts) > MAX_EXAMPLES:
+        raise ExerciseError(f"expected at most {MAX_EXAMPLES} texts as {name!r}")
+    return [checked_text(each, name, MAX_TRIED_CHARACTERS) for each in texts]
+
+
+def _checked_begin(value: object, name: str) -> str:
+    return checked_text(value or "", name)
+
+
+def _unchecked(value: object, _: str) -> object:
+    return value  # ``exercise_of`` checks it
+
+
+class MakerRequest(TextRequest):
+    """A new exercise, whose solution is the grammar."""
+
+    title: Annotated[str, up_to(5_000)] = ""
+    task: Annotated[str, up_to(5_000)] = ""
+    hint: Annotated[str, up_to(5_000)] = ""
+    teaches: Annotated[str, up_to(5_000)] = ""
+    accepts: Annotated[Sequence[str], field(_checked_lines, sent=list[str])] = Field(
+        default_factory=list
+    )
+    rejects: Annotated[Sequence[str], field(_checked_lines, sent=list[str])] = Field(
+        default_factory=list
+    )
+    notations: Annotated[Any, field(_unchecked, sent=list[str])] = Field(default_factory=list)
+    conditions: Annotated[Any, field(_unchecked, sent=dict[str, bool | int | str])] = Field(
+        default_factory=dict
+    )
+    #: The text that the editor begins with.
+    begin: Annotated[str, field(_checked_begin, sent=str | None)] = ""
+
+
+#: The fields of a request that an exercise has too.
+_EXERCISE_FIELDS = MakerRequest.model_fields.keys() - TextRequest.model_fields.keys() - {"begin"}
+
+
 @question(HEAVY)
 def make_exercise(
-    handlers: Handlers, fields: _Fields
+    handlers: Handlers, request: MakerRequest
 ) -> wire_exercises.MadeExercise | wire.Refusal:
     """The fragment of the link to a new exercise, after its examples and conditions are checked."""
-    request = TextRequest.of(fields)
-    _solution(handlers, fields)
-    begin = {str(request.notation): text_in(fields, "begin")} if fields.get("begin") else None
+    _solution(handlers, request)
+    begin = {str(request.notation): request.begin} if request.begin else None
     exercise = exercise_of(
         {
             str(request.notation): request.text,
             "start": request.start,
             **dict(request.options),
-            **{key: text_in(fields, key, 5_000) for key in ("title", "task", "hint", "teaches")},
-            **{key: _lines(fields, key) for key in ("accepts", "rejects")},
-            "notations": fields.get("notations", []),
-            "conditions": fields.get("conditions", {}),
+            **request.model_dump(include=_EXERCISE_FIELDS),
             **({"begin": begin} if begin else {}),
         }
     )
@@ -272,25 +324,35 @@ def make_exercise(
     return {"ok": True, **_entry(exercise), "link": encode_exercise(exercise)}
 
 
-def _lines(fields: _Fields, key: str) -> list[str]:
-    texts = fields.get(key, [])
-    if not isinstance(texts, list) or len(texts) > MAX_EXAMPLES:
-        raise ExerciseError(f"expected at most {MAX_EXAMPLES} texts as {key!r}")
-    return [text_in({key: each}, key, MAX_TRIED_CHARACTERS) for each in texts]
+class CourseItemsRequest(Request):
+    """A course: its title, and the name or the link of an item on each line."""
+
+    title: Annotated[str, up_to(1_000)] = ""
+    items: Annotated[str, up_to(MAX_LINK)] = ""
+
+
+class CourseRequest(Request):
+    """The fragment of the link to a course."""
+
+    course: Annotated[str, up_to(MAX_LINK)] = ""
 
 
 @question(LIGHT)
-def make_course(handlers: Handlers, fields: _Fields) -> wire_exercises.MadeLink | wire.Refusal:
+def make_course(
+    handlers: Handlers, request: CourseItemsRequest
+) -> wire_exercises.MadeLink | wire.Refusal:
     """The fragment of the link to a course; ``items`` has a name or link on each line."""
-    lines = text_in(fields, "items", MAX_LINK).splitlines()
-    course = course_of(text_in(fields, "title", 1_000), lines)
+    lines = request.items.splitlines()
+    course = course_of(request.title, lines)
     return {"ok": True, "link": encode_course(course)}
 
 
 @question(LIGHT)
-def course(handlers: Handlers, fields: _Fields) -> wire_exercises.CourseAnswer | wire.Refusal:
+def course(
+    handlers: Handlers, request: CourseRequest
+) -> wire_exercises.CourseAnswer | wire.Refusal:
     """A course as a list."""
-    course = decode_course(text_in(fields, "course", MAX_LINK))
+    course = decode_course(request.course)
     return {
         "ok": True,
         "title": course.title,
@@ -305,10 +367,10 @@ def course(handlers: Handlers, fields: _Fields) -> wire_exercises.CourseAnswer |
 
 @question(LIGHT)
 def solution_sheet(
-    handlers: Handlers, fields: _Fields
+    handlers: Handlers, request: CourseItemsRequest
 ) -> wire_exercises.SolutionSheet | wire.Refusal:
     """The exercises of a list of names and links, with solutions, for a teacher's sheet."""
-    lines = text_in(fields, "items", MAX_LINK).splitlines()
+    lines = request.items.splitlines()
     items = course_of("", lines).items
     sheet: list[wire_exercises.SolvedExercise] = [
         {**_entry(each), **_grammar_record(each.solution), "teaches": each.teaches}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 from workbench.app.lessons import lesson_reader, questions
 from workbench.app.lessons.automaton_films import MAX_INPUT
@@ -29,7 +29,7 @@ from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.explain_view import WhyRequest, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import text_in
+from workbench.app.ui.requests import Request, checked_flag, checked_text, field, up_to
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction
@@ -37,14 +37,12 @@ from workbench.drawing.graph import Graph
 from workbench.drawing.render import renderer
 from workbench.grammar.notations import Notation
 
-Fields = Mapping[str, Any]
-
 #: Columns of a table that fit next to the text of a step.
 MAX_NARROW_COLUMNS = 7
 
 
 @question(LIGHT)
-def lesson_list(handlers: Handlers, fields: Fields) -> wire_cards.LessonList | wire.Refusal:
+def lesson_list(handlers: Handlers, _: Request) -> wire_cards.LessonList | wire.Refusal:
     """Every lesson with its shelf and the titles of its steps."""
     lessons = lesson_reader.lessons()
     listed: list[wire_cards.ShelvedLesson] = [
@@ -65,10 +63,16 @@ def _entry(lesson: Lesson) -> wire_cards.LessonEntry:
     }
 
 
+class LessonRequest(Request):
+    """The name of a lesson."""
+
+    lesson: Annotated[str, up_to(40)] = ""
+
+
 @question(LIGHT)
-def lesson(handlers: Handlers, fields: Fields) -> wire_cards.LessonContent | wire.Refusal:
+def lesson(handlers: Handlers, request: LessonRequest) -> wire_cards.LessonContent | wire.Refusal:
     """One lesson: its texts, tables and questions; pictures are requested separately when shown."""
-    return _content(lesson_reader.lesson(text_in(fields, "lesson", 40)).name)
+    return _content(lesson_reader.lesson(request.lesson).name)
 
 
 @lru_cache(maxsize=32)
@@ -140,35 +144,60 @@ def _opening(opening: Opening) -> wire_cards.LessonOpening:
     }
 
 
-@question(HEAVY)
-def lesson_figure(handlers: Handlers, fields: Fields) -> wire_cards.FilmAnswer | wire.Refusal:
-    """A step's film, for the lesson's input or for the reader's."""
-    step = _step(fields)
-    if step.figure is None:
-        raise LessonError("this step has no figure")
-    lesson_film = film(step.figure, step.world, _given(fields))
-    direction: Direction = "TB" if fields.get("narrow") or step.figure.name in UPRIGHT else "LR"
-    return film_record(lesson_film, direction, again=fields.get("again") is True)
-
-
-def _step(fields: Fields) -> Step:
-    steps = lesson_reader.lesson(text_in(fields, "lesson", 40)).steps
-    number = fields.get("step")
-    if type(number) is not int or not 0 <= number < len(steps):
-        raise LessonError("expected the number of a step")
-    return steps[number]
-
-
-def _given(fields: Fields) -> Given:
+def _given(given: object, _: str) -> Given:
     """The reader's input: a text, token ids, or nothing."""
-    given = fields.get("given")
     if given is None:
         return None
     if isinstance(given, str):
-        return text_in({"text": given}, "text", MAX_INPUT)
+        return checked_text(given, "text", MAX_INPUT)
     if isinstance(given, list) and all(type(i) is int for i in given):
         return tuple(given[:MAX_INPUT])
     raise LessonError("expected a text or tokens")
+
+
+def _checked_number(value: object, _: str) -> int:
+    if type(value) is not int:
+        raise LessonError("expected the number of a step")
+    return value
+
+
+class StepRequest(LessonRequest):
+    """A step of a lesson, by its number."""
+
+    step: Annotated[int, field(_checked_number, sent=int)] = -1
+
+
+class GivenRequest(StepRequest):
+    """A step, and the reader's input: a text, token ids, or null for the lesson's."""
+
+    given: Annotated[Given, field(_given, sent=str | list[int] | None)] = None
+
+
+class FigureRequest(GivenRequest):
+    """A step with a figure; ``again`` if the page has its pictures."""
+
+    narrow: Annotated[bool, field(checked_flag, sent=bool)] = False
+    again: Annotated[bool, field(checked_flag, sent=bool)] = False
+
+
+@question(HEAVY)
+def lesson_figure(
+    handlers: Handlers, request: FigureRequest
+) -> wire_cards.FilmAnswer | wire.Refusal:
+    """A step's film, for the lesson's input or for the reader's."""
+    step = _step(request)
+    if step.figure is None:
+        raise LessonError("this step has no figure")
+    lesson_film = film(step.figure, step.world, request.given)
+    direction: Direction = "TB" if request.narrow or step.figure.name in UPRIGHT else "LR"
+    return film_record(lesson_film, direction, again=request.again)
+
+
+def _step(request: StepRequest) -> Step:
+    steps = lesson_reader.lesson(request.lesson).steps
+    if not 0 <= request.step < len(steps):
+        raise LessonError("expected the number of a step")
+    return steps[request.step]
 
 
 def film_record(film: Film, direction: Direction, *, again: bool = False) -> wire_cards.FilmAnswer:
@@ -245,10 +274,16 @@ def _graph(graph: Graph, direction: Direction) -> wire_cards.FilmGraph:
     }
 
 
+class LessonTokenRequest(GivenRequest):
+    """A step, the tokens of the reader, and the id of a token after them."""
+
+    token: Annotated[Any, field(lambda value, _: value, sent=int)] = None
+
+
 @question(LIGHT)
-def lesson_why(handlers: Handlers, fields: Fields) -> wire.Why | wire.Refusal:
+def lesson_why(handlers: Handlers, request: LessonTokenRequest) -> wire.Why | wire.Refusal:
     """Why a token is forbidden after the reader's tokens: the record of ``explain_view.why``."""
-    world, given, token_id = _step(fields).world, _given(fields), fields.get("token")
+    world, given, token_id = _step(request).world, request.given, request.token
     tokens = world.vocabulary.tokens
     if not isinstance(given, tuple) or type(token_id) is not int:
         raise LessonError("expected tokens of this lesson")
@@ -267,21 +302,26 @@ def lesson_why(handlers: Handlers, fields: Fields) -> wire.Why | wire.Refusal:
     return answer
 
 
-@question(LIGHT)
-def lesson_answer(handlers: Handlers, fields: Fields) -> wire_cards.Judged | wire.Refusal:
-    """The engine's reply to an answer."""
-    step = _step(fields)
-    if step.question is None:
-        raise LessonError("this step has no question")
-    reply = questions.question(step.question, step.world).judge(_answer(fields))
-    notes: list[wire_cards.Note] = [{"option": option, "why": why} for option, why in reply.notes]
-    return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}
-
-
-def _answer(fields: Fields) -> Answer:
-    answer = fields.get("answer")
+def _answer(answer: object, _: str) -> Answer:
     if isinstance(answer, str):
-        return text_in({"answer": answer}, "answer", MAX_ANSWER_CHARACTERS)
+        return checked_text(answer, "answer", MAX_ANSWER_CHARACTERS)
     if isinstance(answer, list) and all(type(i) is int for i in answer):
         return answer
     raise LessonError("expected an answer")
+
+
+class AnswerRequest(StepRequest):
+    """A step with a question, and the answer: a text, or the numbers of options."""
+
+    answer: Annotated[Answer, field(_answer, sent=str | list[int])]
+
+
+@question(LIGHT)
+def lesson_answer(handlers: Handlers, request: AnswerRequest) -> wire_cards.Judged | wire.Refusal:
+    """The engine's reply to an answer."""
+    step = _step(request)
+    if step.question is None:
+        raise LessonError("this step has no question")
+    reply = questions.question(step.question, step.world).judge(request.answer)
+    notes: list[wire_cards.Note] = [{"option": option, "why": why} for option, why in reply.notes]
+    return {"ok": True, "right": reply.right, "say": reply.say, "notes": notes}

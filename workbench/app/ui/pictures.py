@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field
 
@@ -173,14 +173,13 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> wire
     escapes = ESCAPES_NOTE if shows_escapes(graph) else ""
     note = " · ".join(filter(None, (drawing.note, graph.note, escapes)))
     where = {**graph.where, **drawing.where}
-    seen = drawing.opening
-    record: wire_parts.Picture = {
+    record = {
         "ok": True,
         "svg": drawing.svg,
         "count": count,
         "centre": centre,
         "partial": len(graph.where) < drawn.parts.states or not drawn.parts.states,
-        "opening": {"x": seen.x, "y": seen.y, "scale": seen.scale, "height": seen.height},
+        "opening": asdict(drawing.opening),
         "whole": drawing.whole,
         "legible": drawing.legible,
         "note": f"over the figure's own tokens · {note}".rstrip(" ·") if is_own else note,
@@ -188,13 +187,12 @@ def picture(drawn: Drawn, machine: Machine, view: View, *, is_own: bool) -> wire
         "rules": _first_states(drawn, machine),
         "follow": None if is_own or drawn.followed is None else str(drawn.followed),
         "names": dict(drawn.names),
+        **({"numbers": numbers} if (numbers := _folded_numbers(graph, drawn.numbers)) else {}),
         "ends": machine in OVER_TOKENS,
         "states": [_state(node) for node in graph.nodes],
         "edges": [_edge(edge) for edge in graph.edges],
     }
-    if numbers := _folded_numbers(graph, drawn.numbers):
-        record["numbers"] = numbers
-    return record
+    return cast("wire_parts.Picture", record)
 
 
 def _drawing(drawn: Drawn, machine: Machine, view: View, centre: str) -> Drawing:

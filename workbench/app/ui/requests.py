@@ -94,6 +94,11 @@ def checked_switch(value: object, name: str) -> bool:
     return value
 
 
+def checked_flag(value: object, _: str) -> bool:
+    """Whether a value is there: not null, false, zero or empty."""
+    return bool(value)
+
+
 def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     """A text field. Raises: as ``checked_text``."""
     return checked_text(fields.get(name, ""), name, most)

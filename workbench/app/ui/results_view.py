@@ -23,14 +23,22 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from workbench.app.ui import wire, wire_compare
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_TEXT_CHARACTERS, number_in, switch_in, text_in
+from workbench.app.ui.requests import (
+    MAX_TEXT_CHARACTERS,
+    Request,
+    checked_switch,
+    checked_text,
+    field,
+    integer,
+    up_to,
+)
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY, LIGHT, READING
 from workbench.base.errors import WorkbenchError
@@ -200,36 +208,61 @@ def _read(files: Sequence[Path], out: Path, limits: Limits) -> None:
 # -- questions -------------------------------------------------------------------------------------
 
 
-@question(LIGHT)
-def send_results(handlers: Handlers, fields: Record) -> wire_compare.ResultsPart | wire.Refusal:
-    """Take a part of a file; ``received`` bytes of the file are there."""
-    upload = _upload_in(fields)
-    number = int(number_in(fields, "file", 0, 0, _MAX_FILES - 1))
-    offset = int(number_in(fields, "offset", 0, 0, 2**40))
+def _decoded(value: object, name: str) -> bytes:
     try:
-        data = base64.b64decode(text_in(fields, "base64", 2_000_000), validate=True)
+        return base64.b64decode(checked_text(value, name, 2_000_000), validate=True)
     except ValueError:
         raise WorkbenchError("expected a part of a file as base64") from None
+
+
+class PartRequest(Request):
+    """A part of a file of an upload."""
+
+    upload: Annotated[str, up_to(64)] = ""
+    file: Annotated[int, integer(0, _MAX_FILES - 1)] = 0
+    offset: Annotated[int, integer(0, 2**40)] = 0
+    base64: Annotated[bytes, field(_decoded, sent=str)] = b""
+
+
+@question(LIGHT)
+def send_results(
+    handlers: Handlers, request: PartRequest
+) -> wire_compare.ResultsPart | wire.Refusal:
+    """Take a part of a file; ``received`` bytes of the file are there."""
+    _check_upload(request.upload)
     limits = handlers.pipeline.limits
-    return {"ok": True, "received": results_store().add(upload, number, offset, data, limits)}
+    return {
+        "ok": True,
+        "received": results_store().add(
+            request.upload, request.file, request.offset, request.base64, limits
+        ),
+    }
 
 
-def _upload_in(fields: Record) -> str:
-    name = text_in(fields, "upload", 64)
+class OpenRequest(Request):
+    """The name of an upload, or ``served`` for the file that the page is served with."""
+
+    upload: Annotated[str, up_to(64)] = ""
+    served: Annotated[bool, field(checked_switch, sent=bool | None)] = False
+
+
+def _check_upload(name: str) -> None:
     if not re.fullmatch(r"[0-9a-z-]{8,64}", name):
         raise WorkbenchError("expected a name of the upload")
-    return name
 
 
 @question(READING)
-def open_results(handlers: Handlers, fields: Record) -> wire_compare.OpenedResults | wire.Refusal:
+def open_results(
+    handlers: Handlers, request: OpenRequest
+) -> wire_compare.OpenedResults | wire.Refusal:
     """Read the files of an upload, or the file that the page is served with."""
     store, served = results_store(), handlers.served_results
-    if switch_in(fields, "served"):
+    if request.served:
         if served is None:
             raise WorkbenchError("the page is served without results")
         return _about(*store.open(files_of(served) or [served], LOCAL_LIMITS))
-    upload = _upload_in(fields)
+    upload = request.upload
+    _check_upload(upload)
     files = store.uploaded(upload)
     if not files:
         raise WorkbenchError("the file did not arrive", "open it again")
@@ -265,23 +298,50 @@ def _about(name: str, stored: StoredRows) -> wire_compare.OpenedResults:
     }
 
 
-def _requested_rows(fields: Record) -> tuple[StoredRows | None, str]:
-    """The rows that a question is about, and its filter."""
-    return results_store().rows(text_in(fields, "file", 64)), text_in(fields, "wanted", 500)
+class RowsRequest(Request):
+    """An open file by its name, and the filter of its rows."""
+
+    file: Annotated[str, up_to(64)] = ""
+    wanted: Annotated[str, up_to(500)] = ""
+
+    @property
+    def stored(self) -> StoredRows | None:
+        """The rows; None if the file has to be sent again."""
+        return results_store().rows(self.file)
 
 
-def _numbers(stored: StoredRows, fields: Record, wanted: str) -> list[int]:
-    return stored.numbers(wanted, text_in(fields, "sort", 200), down=switch_in(fields, "down"))
+class PageRequest(RowsRequest):
+    """Some of the rows in an order, those from ``offset`` on."""
+
+    sort: Annotated[str, up_to(200)] = ""
+    down: Annotated[bool, field(checked_switch, sent=bool | None)] = False
+    offset: Annotated[int, integer(0, 2**40)] = 0
+
+    def numbers(self, stored: StoredRows) -> list[int]:
+        """The numbers of all rows in their order."""
+        return stored.numbers(self.wanted, self.sort, down=self.down)
+
+
+class RowRequest(RowsRequest):
+    """A row of a file, by its number."""
+
+    n: Annotated[int, integer(0, 2**40)] = 0
+
+
+class PlotRequest(RowsRequest):
+    """A column whose values are plotted."""
+
+    column: Annotated[str, up_to(200)] = ""
 
 
 @question(HEAVY)
-def results_rows(_: Handlers, fields: Record) -> wire_compare.ResultsRows | wire.Refusal:
+def results_rows(_: Handlers, request: PageRequest) -> wire_compare.ResultsRows | wire.Refusal:
     """A page of the rows, filtered and sorted; ``lost`` if the file has to be sent again."""
-    stored, wanted = _requested_rows(fields)
+    stored = request.stored
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "rows": []}
-    numbers = _numbers(stored, fields, wanted)
-    offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
+    numbers = request.numbers(stored)
+    offset = min(request.offset, len(numbers))
     rows: list[wire_compare.ResultsRow] = [
         {"n": n, "cells": [_cell_value(value) for value in cells]}
         for n, *cells in stored.rows(numbers[offset : offset + _PAGE])
@@ -296,12 +356,12 @@ def _cell_value(value: Any) -> Any:  # noqa: ANN401  # a cell
 
 
 @question(LIGHT)
-def results_row(_: Handlers, fields: Record) -> wire_compare.OpenedRow | wire.Refusal:
+def results_row(_: Handlers, request: RowRequest) -> wire_compare.OpenedRow | wire.Refusal:
     """A row with its texts, its grammar for the editor, and the tokens of its run."""
-    stored, _wanted = _requested_rows(fields)
+    stored = request.stored
     if stored is None:
         return {"ok": True, "lost": True, "values": [], "grammar": None, "tokens": []}
-    row = stored.row(int(number_in(fields, "n", 0, 0, 2**40)))
+    row = stored.row(request.n)
     values: list[wire_compare.ResultsValue] = [
         {
             "name": name,
@@ -344,12 +404,12 @@ def _tokens_of(text: object) -> list[int]:
 
 
 @question(HEAVY)
-def results_plot(_: Handlers, fields: Record) -> wire_compare.ResultsPlot | wire.Refusal:
+def results_plot(_: Handlers, request: PlotRequest) -> wire_compare.ResultsPlot | wire.Refusal:
     """The distribution of a column in each group: quartiles and whiskers, as of a box plot."""
-    stored, wanted = _requested_rows(fields)
+    stored = request.stored
     if stored is None:
         return {"ok": True, "lost": True, "groups": [], "left": 0}
-    values_by_group = stored.distribution(text_in(fields, "column", 200), wanted)
+    values_by_group = stored.distribution(request.column, request.wanted)
     groups = [_box(name[:120], np.array(each)) for name, each in values_by_group]
     groups_left = len(groups) - _MAX_GROUPS
     return {"ok": True, "lost": False, "groups": groups[:_MAX_GROUPS], "left": max(0, groups_left)}
@@ -373,13 +433,13 @@ def _box(name: str, values: np.ndarray[Any, np.dtype[np.float64]]) -> wire_compa
 
 
 @question(HEAVY)
-def results_csv(_: Handlers, fields: Record) -> wire_compare.ResultsCsv | wire.Refusal:
+def results_csv(_: Handlers, request: PageRequest) -> wire_compare.ResultsCsv | wire.Refusal:
     """Some of the rows as CSV, those from ``offset`` on; ``next`` is the offset of the others."""
-    stored, wanted = _requested_rows(fields)
+    stored = request.stored
     if stored is None:
         return {"ok": True, "lost": True, "total": 0, "next": 0, "text": ""}
-    numbers = _numbers(stored, fields, wanted)
-    offset = int(number_in(fields, "offset", 0, 0, len(numbers)))
+    numbers = request.numbers(stored)
+    offset = min(request.offset, len(numbers))
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     if not offset:

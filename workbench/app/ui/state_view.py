@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Annotated
+from typing import Annotated, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from workbench.app.ui.picture_view import tokens_between
 from workbench.app.ui.pictures import PictureRequest
 from workbench.app.ui.question import question
 from workbench.app.ui.requests import up_to
+from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import describe, in_brief
 from workbench.automata.code_points import character_edges
@@ -52,20 +53,21 @@ def about_state(handlers: Handlers, request: StateRequest) -> wire_parts.AboutSt
     """What may be read in a state, a text that leads to it, and its places in the grammar."""
     state = request.state
     machine, drawn, _ = handlers.drawn(request)
-    answer: wire_parts.AboutState = {
+    record: Record = {
         "ok": True,
         "state": state,
         "reads": "",
         "returns": "",
         "reached": None,
         "places": [],
-        "number": drawn.numbers.get(state, state),
     }
     try:
         if machine in OVER_TOKENS and machine is not Machine.DETOKENIZER:
             vocabulary = handlers.vocabulary_of(request.example)
             listed = tokens_between(vocabulary, machine, drawn, state, "")
-            answer["tokens"], answer["examples"] = len(listed), listed[:_MAX_EXAMPLES]
+            record |= {"tokens": len(listed), "examples": listed[:_MAX_EXAMPLES]}
+        number = drawn.numbers.get(state, state)
+        answer = cast("wire_parts.AboutState", {**record, "number": number})
         if drawn.followed is not None and state.isdigit():
             _add_facts(answer, handlers.compiled(request), drawn.followed, int(state))
     except (ValueError, IndexError):
