@@ -38,11 +38,6 @@ _Options = dict[str, str | bool | int] | None
 _PAGE_FIELDS = frozenset({"where", "follow", "names", "ends", "path"})
 
 
-def grammar_sent(text: str, notation: str, start: str, options: _Options) -> Answer:
-    """A grammar as the page sends it."""
-    return {"text": text, "notation": notation, "start": start, "options": options or {}}
-
-
 def for_programs(record: Answer) -> Answer:
     """A record without the fields that only the page uses."""
     return {name: value for name, value in record.items() if name not in _PAGE_FIELDS}
@@ -122,7 +117,7 @@ class Endpoints:
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
         """
-        return compile_grammar(self._handlers, grammar_sent(text, notation, start, options))
+        return compile_grammar(self._handlers, locals())
 
     def check(
         self,
@@ -145,9 +140,7 @@ class Endpoints:
             results, one for each text: accepted, column, expected, at_end.
         """
         texts = tried if isinstance(tried, list) else [tried]
-        return check_texts(
-            self._handlers, {**grammar_sent(text, notation, start, options), "texts": texts}
-        )
+        return check_texts(self._handlers, {**locals(), "texts": texts})
 
     @or_refusal
     def explain(
@@ -174,7 +167,7 @@ class Endpoints:
         """
         read = hexadecimal(text_in({"so_far": so_far}, "so_far"))
         asked = hexadecimal(text_in({"token": token}, "token")) if token else None
-        fields = {**grammar_sent(text, notation, start, options), "so_far": read}
+        fields = {**locals(), "so_far": read}
         return why(self._handlers, {**fields, "token": asked})
 
     @or_refusal
@@ -200,10 +193,10 @@ class Endpoints:
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
-        fields = grammar_sent(text, notation, start, options)
+        request = TextRequest.of(locals())
         wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
         number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
-        compiled = self._handlers.compiled(TextRequest.of(fields))
+        compiled = self._handlers.compiled(request)
         if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "/compile says why")
         missed = [list(each) for each in near_misses(compiled.accepting, wanted, seed=number)]
@@ -236,8 +229,7 @@ class Endpoints:
         Returns:
             allowed, how many; tokens, the first 500 of them; final, whether the text may end.
         """
-        fields = {**grammar_sent(text, notation, start, options), "so_far": so_far}
-        return allowed_tokens(self._handlers.with_model(model), MaskRequest.of(fields))
+        return allowed_tokens(self._handlers.with_model(model), MaskRequest.of(locals()))
 
     @or_refusal
     def draw(
@@ -262,7 +254,7 @@ class Endpoints:
         Returns:
             svg, a text; count, how much of it is shown; states and edges of the picture.
         """
-        fields = {**grammar_sent(text, notation, start, options), "tab": machine}
+        fields = {**locals(), "tab": machine}
         return for_programs(draw_machine(self._handlers.with_model(model), fields))
 
     def generate(
@@ -321,28 +313,7 @@ class Endpoints:
             and kept among others), error, and at last stop, with the whole text, and repeats where
             it fills up with white space or repeats itself.
         """
-        fields = {
-            **grammar_sent(text, notation, start, options),
-            "prompt": prompt,
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "seed": seed,
-            "constraint": constraint,
-            "model": model,
-            "lookahead": lookahead,
-            "small_tokens": small_tokens,
-            "chat": chat,
-            "draft": draft,
-            "reasoning": reasoning,
-            "finish": finish,
-            "hole": hole,
-            "monitor": monitor,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "repetition_penalty": repetition_penalty,
-        }
-        yield from event_texts(run_batches(self._handlers, fields, _SECONDS))
+        yield from event_texts(run_batches(self._handlers, locals(), _SECONDS))
 
     def compare(
         self,
@@ -389,19 +360,9 @@ class Endpoints:
             at last one with all of them as runs, or an error.
         """
         fields = {
-            **grammar_sent(text, notation, start, options),
+            **locals(),
             "methods": methods.split(",") if isinstance(methods, str) else methods,
             "prompts": [prompt] if isinstance(prompt, str) else prompt,
-            "seeds": seeds,
-            "max_tokens": max_tokens,
-            "temperature": temperature,
-            "seed": seed,
-            "model": model,
-            "chat": chat,
-            "top_k": top_k,
-            "top_p": top_p,
-            "min_p": min_p,
-            "repetition_penalty": repetition_penalty,
         }
         yield from compared(self._handlers, fields)
 
