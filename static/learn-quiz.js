@@ -58,7 +58,8 @@ const verdictParts = ({ right, say, notes }) => [
 ];
 
 /** ``checked`` is called after each answer, ``done`` after a right one.
-    @param {LessonQuestion} question @param {(sent: object) => Promise<Judged | Refusal>} ask @param {boolean} solved
+    @param {LessonQuestion} question @param {(sent: { answer: string | number[] }) => Promise<Judged | Refusal>} ask
+    @param {boolean} solved
     @param {{ checked: () => void, done: () => void }} doors */
 export function createQuiz(question, ask, solved, { checked, done }) {
   const reply = el("div.reply", { role: "status" }),

@@ -47,7 +47,8 @@ export function createStep(card, number, solved) {
     table?.replaceWith(whole);
     table = whole;
   }
-  const check = (/** @type {object} */ sent) => server.lesson_answer(about(sent)),
+  const check = (/** @type {{ answer: string | number[] }} */ sent) =>
+      server.lesson_answer({ ...about(sent), answer: sent.answer }),
     quiz = page.question && createQuiz(page.question, check, isSolved, { checked: uncover, done: solved });
   const isBelow = Boolean(film || table);
   const shown = el("div.shown", film?.figure, table, isBelow ? null : quiz);

@@ -91,7 +91,7 @@ function askWhy(testList, test, result) {
     show(testList);
     return;
   }
-  const read = hexOf(test),
+  const read = hexOf(test) ?? "",
     at = result.at_end ? { so_far: read, token: null } : { so_far: "", token: read };
   testList.explaining.run(async (ask) => {
     const record = await ask(testList.server.why, { ...wholeOf(state), ...at, tested: true });

@@ -101,7 +101,7 @@ def test_the_grammar_commands_run_without_the_extras(
 
 MISSING = [
     (command("draw", "--regex", "a"), "graphviz", "app"),
-    (command("serve"), "anyio", "app"),
+    (command("serve"), "gradio", "app"),
     (command("generate", "--regex", "a"), "transformers", "models"),
     (command("results", __file__), "pyarrow", "data"),
     ("import workbench as wb; wb.load_model('builtin')", "transformers", "models"),

@@ -521,23 +521,17 @@ class TransformersPasses:
     def forget(self) -> None:
         """Release the cache; call it between passes. Sessions read their texts again.
 
-        Sums depend on the cache's size in their last digits, so equal work gives equal logits only
-        after this.
+        Sums depend on its size in their last digits: equal work gives equal logits after this.
         """
         self._cache.clear()
 
     def score(self, passes: Sequence[ForwardPass]) -> list[Logits | ModelError]:
         """The logits after each of the last prefixes of each context, in shared passes.
 
-        Shape: for each context (last, rows) float32, or the error past the model's context or of
-               the model.
+        Shape: for each context (last, rows) float32, or its error.
         """
         requests = [self._request(each) for each in passes]
         asked = [request for request in requests if request.rows is None and request.error is None]
-        for request in asked:
-            request.session.scored = None
-            request.session.thread = threading.get_ident()
-            request.session.used = time.monotonic()
         self._answer(asked)
         for request in asked:
             if request.rows is not None:
@@ -547,12 +541,13 @@ class TransformersPasses:
 
     def _answer(self, waiting: Sequence[_Request]) -> None:
         """Answer requests, in as few passes as can be shared."""
+        thread, now = threading.get_ident(), time.monotonic()
+        for session in [request.session for request in waiting]:
+            session.scored, session.thread, session.used = None, thread, now
         with self._lock:
             while waiting:
-                chosen = self._choose(waiting)
-                self._run(chosen)
-                answered = set(map(id, chosen))
-                waiting = [request for request in waiting if id(request) not in answered]
+                self._run(chosen := self._choose(waiting))
+                waiting = [request for request in waiting if request not in chosen]
 
     def _request(self, forward: ForwardPass) -> _Request:
         """A request; answered already if it is wrong, or the session's last pass was the same."""
@@ -576,9 +571,8 @@ class TransformersPasses:
 
     def _choose(self, waiting: Sequence[_Request]) -> list[_Request]:
         """The requests of the next pass: the oldest for which there is space, and similar ones."""
-        chosen: list[_Request] = []
+        chosen, news = list[_Request](), list[int]()
         sessions = {each.session for each in waiting}
-        news: list[int] = []
         for request in waiting:
             length, session = len(request.wanted), request.session
             if chosen and length > self._longest_shared:
@@ -593,9 +587,8 @@ class TransformersPasses:
                 news.append(length - cached)
                 if length > self._longest_shared or len(chosen) == MAX_ROWS or self._cache.is_new:
                     break
-        if not chosen:  # no row is idle: the oldest request gets one
-            self._cache.admit(waiting[0], [waiting[0].session], only_idle=False)
-            chosen.append(waiting[0])
+        if not chosen and self._cache.admit(waiting[0], [waiting[0].session], only_idle=False):
+            chosen.append(waiting[0])  # no row is idle: the oldest request gets one
         return chosen
 
     def _can_share(self, news: Sequence[int]) -> bool:
