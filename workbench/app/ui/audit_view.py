@@ -57,16 +57,15 @@ def audited_engines() -> wire_compare.AuditedEngines:
 def audit_engines(handlers: Handlers, request: TextRequest) -> wire_compare.Audits | wire.Refusal:
     """The audit of every installed engine, or why no engine can be audited."""
     handlers.compiled(request).readable()  # reports its errors
+    engines = audited_engines()
+    if not engines["installed"]:
+        why = f"No other engine is installed. To audit some: {engines['install']}."
+        return {"ok": False, "why": why}
     audits, stderr_text = _run_audits(request)
     if audits:
         return {"ok": True, "audits": audits}
-    if "none of the engines is installed" in stderr_text:
-        install = audited_engines()["install"]
-        return {"ok": False, "why": f"No other engine is installed. To audit some: {install}."}
-    return {
-        "ok": False,
-        "why": stderr_text.removeprefix("error: ") or "the audit was not done in time",
-    }
+    why = stderr_text.removeprefix("error: ") or "the audit was not done in time"
+    return {"ok": False, "why": why}
 
 
 def _run_audits(request: TextRequest) -> tuple[list[wire_compare.EngineAudit], str]:
