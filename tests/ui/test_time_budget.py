@@ -93,7 +93,7 @@ def test_error_a_machine_of_rules_that_takes_too_long_names_railroad(
     def slow(*_: object, **__: object) -> None:
         raise LimitError("needs more than 2.0 seconds", "seconds", "simplify it")
 
-    monkeypatch.setattr("workbench.app.ui.handlers.picture", slow)
+    monkeypatch.setattr("workbench.app.ui.picture_view.picture", slow)
     assert draw_machine(handlers, nested)["why"].endswith(
         "Railroad draws the rules without their machine"
     )
