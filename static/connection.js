@@ -17,13 +17,11 @@ const post = (path, sent, signal) =>
     signal,
   });
 
-/** What a request that the server refuses gets: a sentence. */
-const refusal = async (answer) => ({ fault: (await answer.json()).detail });
-
 /** @param {string} name @param {object} sent @param {AbortSignal | null} [signal] */
 async function question(name, sent, signal) {
   const answer = await post(`ask/${name}`, sent, signal);
-  return answer.status === 400 || answer.status === 413 ? refusal(answer) : answer.json();
+  if (answer.status >= 500) throw new Error(`answered with ${answer.status}`); // it is asked again
+  return answer.ok ? answer.json() : { fault: (await answer.json()).detail };
 }
 
 /** The questions of the page, each a function of what is sent. @type {Server} */

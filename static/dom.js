@@ -169,7 +169,7 @@ export function download(name, type, content) {
   setTimeout(() => URL.revokeObjectURL(link.href), 5000);
 }
 
-/** Print, and nothing but ``sheet`` where one is given: pages do not break inside Gradio's containers.
+/** Print, and nothing but ``sheet`` where one is given.
     @param {HTMLElement | null} sheet */
 export function printAlone(sheet) {
   if (sheet) {
@@ -338,7 +338,7 @@ export function createMenu(box) {
 /** A dialog with a close button: it opens scrolled to its top, with the focus on its heading.
     @param {HTMLDialogElement} dialog */
 export function createDialog(dialog) {
-  document.body.append(dialog); // outside Gradio's containers, which could clip it
+  document.body.append(dialog); // outside the parts, which are hidden in some views
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog || targetOf(event).closest(".close")) dialog.close();
   });

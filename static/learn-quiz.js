@@ -40,7 +40,6 @@ function createOptions(question, changed) {
 
 /** @param {LessonQuestion} question */
 function createField({ ask, form }) {
-  // no type: Gradio's reset of forms paints every [type=text] white
   const field = el("input", {
     maxlength: "200",
     ...VERBATIM,

@@ -26,15 +26,14 @@ export function createStream(name, doors) {
 
   /** Take the records until the last one, after which the run is over and ``end`` was called. */
   async function read(sent, mine) {
+    const batches = records(name, { model: state.model, ...sent }, mine.signal);
+    // no next batch: the end, or the connection was lost, or closed because the stream was ended
+    const next = () => batches.next().catch(() => ({ value: undefined }));
     let begun = false;
-    try {
-      for await (const batch of records(name, { model: state.model, ...sent }, mine.signal)) {
-        for (const record of batch) if (reading === mine) doors.take(record);
-        begun = true;
-        frame ||= requestAnimationFrame(draw);
-      }
-    } catch {
-      // the connection was lost, or closed because the stream was ended
+    for (let { value } = await next(); value; { value } = await next()) {
+      for (const record of value) if (reading === mine) doors.take(record);
+      begun = true;
+      frame ||= requestAnimationFrame(draw);
     }
     if (reading !== mine) return;
     if (begun) doors.dropped("the server ended it", "is it still running?", true);
@@ -42,11 +41,11 @@ export function createStream(name, doors) {
   }
 
   return {
-    /** Request a run and take its records. */
+    /** Request a run and take its records, until its end. */
     begin(sent) {
       reading?.abort();
       reading = new AbortController();
-      read(sent, reading);
+      return read(sent, reading);
     },
     /** Take no more records; the server stops its work. */
     end() {

@@ -13,7 +13,6 @@ function keptTheme() {
 /** @param {boolean} dark */
 function applyTheme(dark) {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  document.body?.classList.toggle("dark", dark);
   emit("theme", dark);
 }
 const followSystem = () => applyTheme((keptTheme() || (systemTheme.matches ? "dark" : "light")) === "dark");

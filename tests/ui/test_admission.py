@@ -502,7 +502,7 @@ class Queue:
 
 def bounded(queue: Any) -> Events:
     events = Events(Admission())
-    events.bound(queue)
+    events.limit(queue)
     return events
 
 

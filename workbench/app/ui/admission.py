@@ -390,8 +390,8 @@ class Events:
         #: The clocks of all work, each with the session of its client.
         self._working: set[tuple[str | None, Clock]] = set()
 
-    def bound(self, queue: Queue) -> None:
-        """Bound a queue of Gradio."""
+    def limit(self, queue: Queue) -> None:
+        """Limit the events of a queue of Gradio, from now on."""
         self._queue = queue
         self._push, self._clean_events = queue.push, queue.clean_events
         vars(queue).update(push=self.push, clean_events=self.clean_events, max_size=MAX_EVENTS)

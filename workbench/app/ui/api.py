@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from inspect import Parameter, isgeneratorfunction, signature
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import gradio as gr
 from gradio.utils import get_function_description
@@ -23,7 +23,7 @@ from workbench.app.ui.grammar_view import MaskRequest, allowed_tokens, check_tex
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import draw_machine
 from workbench.app.ui.question import or_refusal
-from workbench.app.ui.requests import TextRequest, number_in, text_in
+from workbench.app.ui.requests import MAX_SEED, TextRequest, integer, text_in
 from workbench.app.ui.runs import run_batches
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.base.errors import WorkbenchError
@@ -84,6 +84,13 @@ _SECONDS = 0.25
 
 #: Samples in one request at most.
 _MAX_SAMPLES = 50
+
+
+class SamplesRequest(TextRequest):
+    """A grammar, and how many texts are wanted."""
+
+    count: Annotated[int, integer(1, _MAX_SAMPLES)] = 5
+    seed: Annotated[int, integer(0, MAX_SEED)] = 0
 
 
 #: The endpoints that answer once; two of them are worked on at a time.
@@ -193,16 +200,15 @@ class Endpoints:
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
         """
-        request = TextRequest.of(locals())
-        wanted = int(number_in({"count": count}, "count", 5, 1, _MAX_SAMPLES))
-        number = int(number_in({"seed": seed}, "seed", 0, 0, 2**31 - 1))
+        request = SamplesRequest.of(locals())
         compiled = self._handlers.compiled(request)
         if compiled.grammar is None:
             raise WorkbenchError("the grammar cannot be read", "/compile says why")
-        missed = [list(each) for each in near_misses(compiled.accepting, wanted, seed=number)]
+        wanted, seed = request.count, request.seed
+        missed = [list(each) for each in near_misses(compiled.accepting, wanted, seed=seed)]
         return {
             "ok": True,
-            "samples": list(samples(compiled.grammar, wanted, seed=number)),
+            "samples": list(samples(compiled.grammar, wanted, seed=seed)),
             "near_misses": missed,
         }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 from inspect import Parameter, getdoc, signature
-from typing import get_args, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from gradio.utils import get_function_description
 
@@ -73,14 +73,13 @@ def _parameters(name: str) -> Iterator[tuple[Parameter, str]]:
     endpoint = getattr(Endpoints, name)
     types = get_type_hints(endpoint)
     for parameter in [*signature(endpoint).parameters.values()][1:]:
-        kind = types[parameter.name]
-        choices = get_args(kind)
-        words = (
-            ", ".join(map(str, choices))
-            if choices and all(isinstance(each, str) for each in choices)
-            else getattr(kind, "__name__", str(kind))
-            if not choices
-            else str(kind)
-        )
         default = "" if parameter.default is Parameter.empty else f" = {parameter.default!r}"
-        yield parameter, f"{escape(words)}<code>{escape(default)}</code>"
+        words = escape(_type_words(types[parameter.name]))
+        yield parameter, f"{words}<code>{escape(default)}</code>"
+
+
+def _type_words(kind: Any) -> str:  # noqa: ANN401  # types as values
+    """The name of a type; of a choice the values."""
+    if get_origin(kind) is Literal:
+        return ", ".join(map(str, get_args(kind)))
+    return str(kind) if get_args(kind) else str(kind.__name__)

@@ -394,7 +394,7 @@ def _object_of(body: bytes) -> dict[str, Any]:
 
 def _kind(path: str) -> str:
     """What a request reads, from a few names: addresses may contain names of sessions."""
-    if path == "/":
+    if path in ("/", "/api"):
         return "page"
     if path.startswith((f"{_API}/queue/data", f"{_API}/call/")):
         return "events"

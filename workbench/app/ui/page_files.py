@@ -202,6 +202,11 @@ def _script(_: int) -> str:
 
 def late_script(name: str) -> str:
     """The script of a late part."""
+    return _late_script(name, _newest())
+
+
+@lru_cache(len(LATE))
+def _late_script(name: str, _: int) -> str:
     return join_late(STATIC, name, SCRIPT)
 
 

@@ -104,16 +104,6 @@ def text_in(fields: _Fields, name: str, most: int = MAX_TEXT_CHARACTERS) -> str:
     return checked_text(fields.get(name, ""), name, most)
 
 
-def number_in(fields: _Fields, name: str, default: float, low: float, high: float) -> float:
-    """A number field, clipped to bounds. Raises: as ``checked_number``."""
-    return checked_number(fields.get(name, default), name, low, high)
-
-
-def switch_in(fields: _Fields, name: str) -> bool:
-    """A switch; false by default. Raises: as ``checked_switch``."""
-    return checked_switch(fields.get(name), name)
-
-
 def texts_in(value: object, name: str, most: int, longest: int) -> list[str]:
     """The first ``most`` texts of a list, each with at most ``longest`` characters.
 

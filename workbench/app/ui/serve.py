@@ -95,10 +95,13 @@ def serve(settings: ServeSettings) -> None:
     with suppress(KeyboardInterrupt):
         while not ended.wait(0.5):  # on Windows, Ctrl+C is noticed between two waits
             pass
+    from workbench.app.ui.questions import STREAMS  # imported by the page already
+
     handlers.closing.set()
+    streams = ("events", *STREAMS)
     latest = time.monotonic() + _MAX_CLOSING
     while time.monotonic() < latest and any(
-        request.kind in ("events", "run", "compare") for request in [*open_requests]
+        request.kind in streams for request in [*open_requests]
     ):
         time.sleep(0.02)
     page.close(verbose=False)
@@ -246,7 +249,7 @@ def _launch(
         show_error=False,
     )
     page = server.get_blocks()
-    events.bound(page._queue)
+    events.limit(page._queue)
     label_endpoints(page)
     return page, handlers
 

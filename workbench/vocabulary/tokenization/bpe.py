@@ -281,7 +281,7 @@ class Feature(StrEnum):
 _making = WorkLock()
 
 
-class _Made:
+class _Cached:
     """The merges of a vocabulary, or why there are none; None before they are built."""
 
     def __init__(self, _: Vocabulary) -> None:
@@ -306,15 +306,15 @@ class Bpe(Derives):
                 LimitError.
         """
         with _making:
-            made = vocabulary.derived(_Made)
-            if made.bpe is None:
+            cached = vocabulary.derived(_Cached)
+            if cached.bpe is None:
                 try:
-                    made.bpe = _make(vocabulary, limits and limits.begun())
+                    cached.bpe = _make(vocabulary, limits and limits.begun())
                 except VocabularyError as error:  # cached: this is called for every tested text
-                    made.bpe = error
-        if isinstance(made.bpe, VocabularyError):
-            raise VocabularyError(made.bpe.message, made.bpe.hint)
-        return made.bpe
+                    cached.bpe = error
+        if isinstance(cached.bpe, VocabularyError):
+            raise VocabularyError(cached.bpe.message, cached.bpe.hint)
+        return cached.bpe
 
     @cached_property
     def alphabet(self) -> Alphabet:
