@@ -5,14 +5,8 @@ from typing import Any
 import pytest
 
 from workbench.app.ui.grammar_view import CheckRequest
-from workbench.app.ui.requests import (
-    MAX_RUN_TOKENS,
-    MAX_TEXT_CHARACTERS,
-    MAX_TRIED_TEXTS,
-    RunRequest,
-    TextRequest,
-    text_in,
-)
+from workbench.app.ui.request_fields import MAX_TEXT_CHARACTERS, text_in
+from workbench.app.ui.requests import MAX_RUN_TOKENS, MAX_TRIED_TEXTS, RunRequest, TextRequest
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 

@@ -450,7 +450,8 @@ def replay_page(text: str, example: Example | None = None) -> str:
     from workbench.app.ui.model_registry import BUILTIN, ModelRoom
     from workbench.app.ui.replay import ReplayRequest, drawn, run_masks, taken
     from workbench.app.ui.replay import replay as written
-    from workbench.app.ui.requests import MAX_NAME, text_in
+    from workbench.app.ui.request_fields import text_in
+    from workbench.app.ui.requests import MAX_NAME
 
     records = _records(text)
     head = next((record for record in records if record["k"] == "head"), {})

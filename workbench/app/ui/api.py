@@ -23,7 +23,8 @@ from workbench.app.ui.grammar_view import MaskRequest, allowed_tokens, check_tex
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import draw_machine
 from workbench.app.ui.question import or_refusal
-from workbench.app.ui.requests import MAX_SEED, TextRequest, integer, text_in
+from workbench.app.ui.request_fields import integer, text_in
+from workbench.app.ui.requests import MAX_SEED, TextRequest
 from workbench.app.ui.runs import run_batches
 from workbench.app.ui.streams import RUNS_AT_ONCE
 from workbench.base.errors import WorkbenchError

@@ -16,14 +16,8 @@ from workbench.app.ui.grammar_view import closing_advice, problem_record, span_r
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import BoxRequest, sentence
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import (
-    MAX_SEED,
-    MAX_TEXT_CHARACTERS,
-    TextRequest,
-    field,
-    integer,
-    up_to,
-)
+from workbench.app.ui.request_fields import MAX_TEXT_CHARACTERS, field, integer, up_to
+from workbench.app.ui.requests import MAX_SEED, TextRequest
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.diagnostics import Problem
 from workbench.base.errors import LimitError, WorkbenchError

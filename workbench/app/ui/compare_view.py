@@ -18,6 +18,7 @@ from workbench.app.ui.audit_view import audited_engines
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import question
+from workbench.app.ui.request_fields import checked_flag, field, up_to
 from workbench.app.ui.requests import (
     MAX_PROMPTS,
     MAX_SEEDS,
@@ -25,10 +26,7 @@ from workbench.app.ui.requests import (
     CompareRequest,
     Request,
     RunRequest,
-    checked_flag,
-    field,
     room_left,
-    up_to,
 )
 from workbench.app.ui.run_records import WORDS, Record, token_record
 from workbench.app.ui.runs import replayed, with_errors

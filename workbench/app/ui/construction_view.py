@@ -17,7 +17,8 @@ from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import film_record, view_record
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import TextRequest, checked_flag, field, up_to
+from workbench.app.ui.request_fields import checked_flag, field, up_to
+from workbench.app.ui.requests import TextRequest
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.drawing.dot import Direction
 from workbench.drawing.render import renderer

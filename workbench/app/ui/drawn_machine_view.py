@@ -7,7 +7,8 @@ from typing import Annotated
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, Request, up_to
+from workbench.app.ui.request_fields import up_to
+from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, Request
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.source import Source

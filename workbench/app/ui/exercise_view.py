@@ -33,14 +33,8 @@ from workbench.app.ui import wire, wire_exercises
 from workbench.app.ui.grammar_view import problem_record
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import (
-    MAX_TRIED_CHARACTERS,
-    Request,
-    TextRequest,
-    checked_text,
-    field,
-    up_to,
-)
+from workbench.app.ui.request_fields import checked_text, field, up_to
+from workbench.app.ui.requests import MAX_TRIED_CHARACTERS, Request, TextRequest
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.automata.drawn_machine import state_sets
 from workbench.base.diagnostics import Problem

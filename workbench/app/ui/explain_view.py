@@ -15,14 +15,8 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import (
-    ConstrainedRequest,
-    bytes_in,
-    checked_switch,
-    checked_tokens,
-    field,
-    optional,
-)
+from workbench.app.ui.request_fields import bytes_in, checked_switch, field, optional
+from workbench.app.ui.requests import ConstrainedRequest, checked_tokens
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
 from workbench.base.source import Source

@@ -11,7 +11,8 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import TABLE
 from workbench.app.ui.question import or_refusal, question
-from workbench.app.ui.requests import TextRequest, checked_tried, field, up_to
+from workbench.app.ui.request_fields import field, up_to
+from workbench.app.ui.requests import TextRequest, checked_tried
 from workbench.app.ui.run_records import Record, token_record
 from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import expected

@@ -29,7 +29,8 @@ from workbench.app.ui import wire, wire_cards
 from workbench.app.ui.explain_view import WhyRequest, why
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import Request, checked_flag, checked_text, field, up_to
+from workbench.app.ui.request_fields import checked_flag, checked_text, field, up_to
+from workbench.app.ui.requests import Request
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.visible_text import visible
 from workbench.drawing.dot import Direction

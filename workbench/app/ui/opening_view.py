@@ -10,7 +10,8 @@ from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import BUILTIN
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import MAX_NAME, Request, up_to
+from workbench.app.ui.request_fields import up_to
+from workbench.app.ui.requests import MAX_NAME, Request
 from workbench.app.ui.shares import LIGHT
 from workbench.base.errors import WorkbenchError
 from workbench.base.kernels import interpreting

@@ -24,7 +24,7 @@ from workbench.app.ui.pictures import (
     table,
 )
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import field, up_to
+from workbench.app.ui.request_fields import field, up_to
 from workbench.app.ui.shares import HEAVY, LIGHT
 from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.visible_text import visible

@@ -12,12 +12,9 @@ from pydantic import Field
 from workbench.analysis.run_tracing import PicturedMachine
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire_parts
-from workbench.app.ui.requests import (
+from workbench.app.ui.request_fields import (
     Checked,
-    RunRequest,
-    TextRequest,
     bytes_in,
-    checked_run,
     checked_text,
     field,
     integer,
@@ -25,6 +22,7 @@ from workbench.app.ui.requests import (
     texts_in,
     up_to,
 )
+from workbench.app.ui.requests import RunRequest, TextRequest, checked_run
 from workbench.base.errors import WorkbenchError
 from workbench.base.visible_text import count_of
 from workbench.constraint.masks import TokenMask

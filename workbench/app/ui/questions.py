@@ -29,7 +29,8 @@ from workbench.app.ui import (
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import questions_of
-from workbench.app.ui.requests import MAX_NAME, text_in
+from workbench.app.ui.request_fields import text_in
+from workbench.app.ui.requests import MAX_NAME
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import COMPARISON, RUN, Share
 from workbench.base.errors import WorkbenchError

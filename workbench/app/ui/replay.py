@@ -37,7 +37,8 @@ from workbench.app.ui.model_registry import ModelRoom
 from workbench.app.ui.page_files import SHEETS, join_modules
 from workbench.app.ui.picture_view import draw_machine, flags_with
 from workbench.app.ui.pictures import TOGETHER, PictureRequest
-from workbench.app.ui.requests import RunRequest, bytes_in, field
+from workbench.app.ui.request_fields import bytes_in, field
+from workbench.app.ui.requests import RunRequest
 from workbench.app.ui.run_records import Record, line, stop_record
 from workbench.app.ui.runs import record_of, run_records
 from workbench.base.errors import LimitError, WorkbenchError

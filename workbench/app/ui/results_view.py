@@ -30,15 +30,15 @@ import numpy as np
 from workbench.app.ui import wire, wire_compare
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import (
+from workbench.app.ui.request_fields import (
     MAX_TEXT_CHARACTERS,
-    Request,
     checked_switch,
     checked_text,
     field,
     integer,
     up_to,
 )
+from workbench.app.ui.requests import Request
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import HEAVY, LIGHT, READING
 from workbench.base.errors import WorkbenchError

@@ -19,7 +19,8 @@ from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import Request, RunRequest, checked_token, field, room_left, up_to
+from workbench.app.ui.request_fields import field, up_to
+from workbench.app.ui.requests import Request, RunRequest, checked_token, room_left
 from workbench.app.ui.run_records import (
     WORDS,
     Record,

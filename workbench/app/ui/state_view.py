@@ -15,7 +15,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.picture_view import tokens_between
 from workbench.app.ui.pictures import PictureRequest
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import up_to
+from workbench.app.ui.request_fields import up_to
 from workbench.app.ui.run_records import Record
 from workbench.app.ui.shares import LIGHT
 from workbench.automata.class_descriptions import describe, in_brief

@@ -22,15 +22,8 @@ from workbench.app.ui.model_registry import BUILTIN, TOY
 from workbench.app.ui.pictures import sentence
 from workbench.app.ui.question import question
 from workbench.app.ui.replay import MARK, ReplayRequest, drawn, replay_shell, run_masks
-from workbench.app.ui.requests import (
-    GRAMMAR_FIELDS,
-    RunRequest,
-    TextRequest,
-    checked_text,
-    field,
-    text_in,
-    up_to,
-)
+from workbench.app.ui.request_fields import checked_text, field, text_in, up_to
+from workbench.app.ui.requests import GRAMMAR_FIELDS, RunRequest, TextRequest
 from workbench.app.ui.shares import HEAVY
 from workbench.base.errors import WorkbenchError
 from workbench.decoding.model import ChatPrompts, Message

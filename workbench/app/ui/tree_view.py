@@ -12,7 +12,7 @@ from workbench.app.ui import wire, wire_parts
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import BoxRequest
 from workbench.app.ui.question import question
-from workbench.app.ui.requests import bytes_in, checked_switch, field, integer
+from workbench.app.ui.request_fields import bytes_in, checked_switch, field, integer
 from workbench.app.ui.shares import HEAVY
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import Limits

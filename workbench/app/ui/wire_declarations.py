@@ -24,7 +24,8 @@ from pydantic.fields import FieldInfo
 
 from workbench.app.ui import wire, wire_cards, wire_compare, wire_exercises, wire_parts
 from workbench.app.ui.questions import QUESTIONS
-from workbench.app.ui.requests import Checked, Fields
+from workbench.app.ui.request_fields import Checked
+from workbench.app.ui.requests import Fields
 from workbench.base.resources import STATIC
 
 _HEAD = """\
