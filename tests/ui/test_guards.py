@@ -92,13 +92,15 @@ def served(folder: Path, *arguments: str) -> Iterator[Served]:
             env={**os.environ, "GRADIO_TEMP_DIR": str(files)},
         )
     with process:
-        assert process.stdout is not None
-        said = process.stdout.readline()
-        found = re.search(r"(http://[\d.]+:\d+)/(?:\?token=(\S+))? ", said)
-        assert found, said
-        with httpx.Client(base_url=found[1], timeout=60) as client:
-            yield Served(process, client, found[2] or "", folder / "log", files)
-        process.terminate()
+        try:
+            assert process.stdout is not None
+            said = process.stdout.readline()
+            found = re.search(r"(http://[\w.]+:\d+)/(?:\?token=(\S+))? ", said)
+            assert found, said
+            with httpx.Client(base_url=found[1], timeout=60) as client:
+                yield Served(process, client, found[2] or "", folder / "log", files)
+        finally:
+            process.terminate()
 
 
 @pytest.fixture(scope="module")
