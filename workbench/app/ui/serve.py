@@ -197,43 +197,16 @@ def _launch(
     mcp: bool,
 ) -> tuple[gr.Blocks, Handlers]:
     """Gradio's part of the launched server, and the handlers of the page's requests."""
-    import gradio as gr
-
-    from workbench.app.pipeline import Pipeline
     from workbench.app.ui.admission import Admission, Events
     from workbench.app.ui.api import add_endpoints, label_endpoints
-    from workbench.app.ui.guards import guards, host_names
-    from workbench.app.ui.handlers import Handlers
-    from workbench.app.ui.request_log import Metrics, health
     from workbench.app.ui.web_server import page_routes
     from workbench.base.resources import STATIC
 
-    make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
-    names = settings.models or default_models()
-    rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
-    pipeline = Pipeline(megabytes=settings.memory)
-    handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make), pipeline)
-    handlers.served_results = settings.results
-    metrics = Metrics(open_requests) if settings.metrics else None
-    local = settings.host in _LOCAL_ADDRESSES
-    hosts = host_names(local, settings.allowed_hosts)
+    handlers = _handlers(settings, room)
     admission = Admission(behind_proxy=settings.behind_proxy)
     events = Events(admission)
-    server = gr.Server(title="Grammar workbench", openapi_url=None, docs_url=None, redoc_url=None)
-    server.user_middleware += guards(
-        server,
-        open_requests,
-        hosts=hosts,
-        local=local,
-        embed=settings.embed,
-        tools=mcp,
-        metrics=metrics,
-    )
-    server.router.routes += [
-        *page_routes(handlers, admission),
-        health(),
-        *([metrics.route()] if metrics else ()),
-    ]
+    server = _guarded_server(settings, open_requests, mcp=mcp)
+    server.router.routes += page_routes(handlers, admission)
     add_endpoints(handlers, server, events)
     server.launch(
         server_name=settings.host,
@@ -252,6 +225,45 @@ def _launch(
     events.limit(page._queue)
     label_endpoints(page)
     return page, handlers
+
+
+def _handlers(settings: ServeSettings, room: ModelRoom | None) -> Handlers:
+    """The handlers of the page's requests, with its models."""
+    from workbench.app.pipeline import Pipeline
+    from workbench.app.ui.handlers import Handlers
+
+    make = partial(ModelRoom, device=settings.device, dtype=settings.dtype)
+    names = settings.models or default_models()
+    rooms = [room] if room else [make(name, revision=settings.revision) for name in names]
+    pipeline = Pipeline(megabytes=settings.memory)
+    handlers = Handlers(ModelRooms(rooms, token=settings.token, make=make), pipeline)
+    handlers.served_results = settings.results
+    return handlers
+
+
+def _guarded_server(
+    settings: ServeSettings, open_requests: set[RequestFacts], *, mcp: bool
+) -> gr.Server:
+    """A server with its checks, its log, ``/healthz`` and ``/metrics``."""
+    import gradio as gr
+
+    from workbench.app.ui.guards import guards, host_names
+    from workbench.app.ui.request_log import Metrics, health
+
+    metrics = Metrics(open_requests) if settings.metrics else None
+    local = settings.host in _LOCAL_ADDRESSES
+    server = gr.Server(title="Grammar workbench", openapi_url=None, docs_url=None, redoc_url=None)
+    server.user_middleware += guards(
+        server,
+        open_requests,
+        hosts=host_names(local, settings.allowed_hosts),
+        local=local,
+        embed=settings.embed,
+        tools=mcp,
+        metrics=metrics,
+    )
+    server.router.routes += [health(), *([metrics.route()] if metrics else ())]
+    return server
 
 
 def check_models(settings: ServeSettings) -> None:
