@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from workbench.app.ui.model_registry import ModelRoom, ModelRooms, check_model, default_models
 from workbench.base.errors import ModelError, WorkbenchError
+from workbench.base.extras import imported
 from workbench.base.kernels import wait_until_compiled
 from workbench.constraint.compile import compile as compile_constraint
 from workbench.decoding.checkpoint import check_device, check_dtype
@@ -137,6 +138,7 @@ def _start(
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     tools = _tools(settings)
     with _quick_start():
+        imported("gradio")  # named where it is missing, before a package that comes with it
         page, handlers = _launch(settings, room, open_requests, mcp=tools)
     if tools and page.mcp_error:  # Gradio serves the page without them
         page.close()
