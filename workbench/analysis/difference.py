@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from workbench.analysis.random_texts import samples
@@ -224,8 +225,9 @@ def machine_of(grammar: Grammar, limits: Limits) -> Machine:
     """The deterministic machine of a grammar: its DFA, or a new runner."""
     reader = grammar.reader
     if isinstance(reader, Network):
-        if (dfa := grammar.dfa) is not None:
-            return dfa
+        with suppress(LimitError):  # elements in any order may need too many states
+            if (dfa := grammar.dfa) is not None:
+                return dfa
         return Runner(reader, limits)  # a separate runner: the grammar's would keep the situations
     return nothing(BYTES) if reader.is_empty else reader
 

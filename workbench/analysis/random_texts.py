@@ -459,6 +459,7 @@ def _by_walking(wander: RandomWalk, shortest: int, longest: int) -> _Draw:
 
 def _machine(grammar: Grammar) -> Dfa | LazyDfa | Network:
     """The network of the written rules, or the automaton of a regular language."""
+    grammar = grammar.without_phrases
     if not isinstance(grammar.reader, Network):
         return grammar.reader
     try:

@@ -121,8 +121,9 @@ class RunTracer:
         if characters is not None:
             self._characters = _CharacterTracer(characters, character_numbers)
         else:
-            runner = Runner(grammar.network, grammar.limits)
-            self._network = _NetworkTracer(grammar.network, runner, {})
+            with suppress(LimitError):  # elements in any order may need too many rules
+                runner = Runner(grammar.network, grammar.limits)
+                self._network = _NetworkTracer(grammar.network, runner, {})
         if rules is not None:
             self._rules = _NetworkTracer(rules, Runner(rules, grammar.limits), rule_numbers)
         self._has_rules = grammar.tree is not None

@@ -178,6 +178,8 @@ class Method:
     no_labels: str = ""
     #: Whether ``workbench compare`` and the page compare it with others.
     compared: bool = True
+    #: Whether it reads permutation phrases; others read ordinary rules in their place.
+    reads_phrases: bool = False
 
 
 _NOT_PROPER = "merges join tokens, and a label is always a single token"
@@ -187,7 +189,10 @@ _TERMINALS_ARE_CHARACTERS = "its terminals are characters"
 #: Every method by its name.
 METHODS: dict[str, Method] = {
     "automaton": Method(
-        "the exact mask, rows on demand", "Koo, Liu & He 2024, Algorithms 1 to 3", automaton
+        "the exact mask, rows on demand",
+        "Koo, Liu & He 2024, Algorithms 1 to 3",
+        automaton,
+        reads_phrases=True,
     ),
     "composed": Method(
         "the composed machine, all rows precomputed",
@@ -289,8 +294,11 @@ METHODS: dict[str, Method] = {
         _template,
         {"healing": "whether the last token before a hole may join with what fills it (true)"},
         "a token of a label joins with nothing",
+        reads_phrases=True,
     ),
-    "unconstrained": Method("the model alone", "the baseline of every paper", _unconstrained),
+    "unconstrained": Method(
+        "the model alone", "the baseline of every paper", _unconstrained, reads_phrases=True
+    ),
 }
 
 
@@ -339,6 +347,8 @@ def compile(
         with time_budget(2 * limits.seconds):
             if chosen.make is not _unconstrained:
                 text = generable(text, tokens)
+            if not chosen.reads_phrases:
+                text = text.without_phrases
             machine = machine_of(chosen.make(text, tokens, limits, **options))
         return machine if monitor is None else _add_monitor(machine, grammar, monitor, limits)
 

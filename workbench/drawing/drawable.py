@@ -90,6 +90,8 @@ _JSON = frozenset({Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.STRUCTURAL
 #: The most columns of a state's name, and the note where merged states have theirs.
 _MAX_NAME = 16
 _MERGED = "≡: states that the minimal machine merges"
+#: The note of a picture of rules with permutation phrases.
+_ANY_ORDER = "any order: each property occurs once; those that are written are not drawn"
 
 #: The most edges of the machine over proper tokens before it is minimized: half a second.
 _MAX_PROPER_EDGES = 20_000
@@ -241,7 +243,8 @@ def _draw(
     if machine in (Machine.RULES, Machine.STACK):
         network, leaves = grammar.rules, grammar.leaf_rules
         drawn = draw_network(network, leaves=leaves, written=written_classes(grammar))
-        graph = numbered(replace(drawn, is_json=is_json), stack=machine is Machine.STACK)
+        note = _ANY_ORDER if grammar.has_phrases else drawn.note
+        graph = numbered(replace(drawn, is_json=is_json, note=note), stack=machine is Machine.STACK)
         states, numbers = leaf_states(network, leaves), leaf_numbers(network, leaves)
         return Drawn(Whole(graph), PicturedMachine.RULES, states, numbers | _numbers(graph))
     characters = characters_of(grammar)

@@ -47,6 +47,7 @@ from workbench.pushdown.build import (
 from workbench.pushdown.cfg import leaf_labels, separate_program, with_leaf_rules
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
+from workbench.syntax.expand_phrases import without_phrases
 from workbench.syntax.grammar_tree import GrammarTree
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import Regex
@@ -370,6 +371,23 @@ class Grammar(Language):
             return self
         grammar = Grammar._read(self.source, self.notation, self.limits, **options)
         return replace(grammar, value=self.value)
+
+    @property
+    def has_phrases(self) -> bool:
+        """Whether elements of it are in any order (``syntax.permutation_phrases``)."""
+        return isinstance(self.reader, Network) and bool(self.reader.phrases)
+
+    @cached_property
+    def without_phrases(self) -> Grammar:
+        """The same language with ordinary rules in place of permutation phrases.
+
+        Itself if it has none, as nearly all grammars.
+
+        Raises: LimitError if the sets of their elements are too many rules.
+        """
+        if self.tree is None or not self.has_phrases:
+            return self
+        return self.with_tree(without_phrases(self.tree))
 
     def is_written_in(self, notation: Notation) -> bool:
         """Whether its text has its rules, in this notation: then the text is its own export."""

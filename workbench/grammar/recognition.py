@@ -217,7 +217,8 @@ class Language:
     def machine(self) -> Dfa | Network:
         """The whole machine: the minimal DFA if the language needs no stack.
 
-        Raises: LimitError if ``reader`` is built on demand and the whole DFA is too large.
+        Raises: LimitError if ``reader`` is built on demand, or has permutation phrases, and the
+                whole machine is too large.
         """
         whole = self._whole
         if isinstance(whole, LimitError):
@@ -237,9 +238,12 @@ class Language:
                 return smallest(reader.nfa, self.limits)
             if isinstance(reader, Network) and not reader.together:
                 most = _INLINED_PER_SECOND * self.limits.seconds
-                return self._build_whole() if len(reader) <= most else reader
+                if len(reader) <= most or reader.phrases:
+                    return self._build_whole()
         except LimitError as error:
-            return reader if isinstance(reader, Network) else error.copy()
+            if isinstance(reader, Network) and not reader.phrases:
+                return reader
+            return error.copy()
         return reader
 
     def _build_whole(self) -> Dfa | Network:

@@ -64,6 +64,7 @@ from workbench.pushdown.recursion import (
     visited_from,
     without_left_recursion,
 )
+from workbench.syntax.expand_phrases import without_phrases
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -176,7 +177,7 @@ def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> D
     Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     Source: Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5 (replacement).
     """
-    return whole_machine(context_free(tree, start, limits), limits)
+    return whole_machine(context_free(without_phrases(tree), start, limits), limits)
 
 
 def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
@@ -219,6 +220,8 @@ def context_free(
 def machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     """The machine with the fewest calls: all rules that need no stack are inlined.
 
+    The grammar has no permutation phrases (``syntax.expand_phrases``).
+
     Raises: LimitError; of ``states`` also for a grammar with a stack one of whose rules needs many
             more states than its NFA has.
     """
@@ -241,11 +244,13 @@ def rule_network(cfg: Cfg, limits: Limits = LIMITS) -> Network:
 
     The same language as ``machine``, with a call for every nonterminal, so the stack names all
     rules that are being read. A left-recursive rule reads its first part and then loops, as in
-    ``machine``.
+    ``machine``. A permutation phrase reads each element any number of times: a picture of all sets
+    of elements explains nothing.
     """
     program = cfg.program
     order = program.reached_from(program.names.index(cfg.start))
-    writer = Writer(program, {rule: i for i, rule in enumerate(order)}, frozenset(), limits)
+    number = {rule: i for i, rule in enumerate(order)}
+    writer = Writer(program, number, frozenset(), limits, marks=False)
     names = [program.names[rule] for rule in order]
     return replace(linked(names, _automata(order, writer, limits), limits), all_wait=True)
 
@@ -464,23 +469,42 @@ def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
     while True:
         roots = [start, *(rule for rule in visited.order[1:].tolist() if rule in kept)]
         number = {rule: i for i, rule in enumerate(roots) if rule in kept}
-        separate, large = _separate_automata(program, roots, number, limits)
+        # a call at the end of a rule pushes nothing anyway: jumps would only copy states
+        writer = Writer(program, number, frozenset(), limits)
+        separate, large = _separate_automata(program, roots, writer, limits)
         if not large:
             break
         kept.update(other for rule in large for other in program.calls[rule] if other != start)
     automata = without_left_recursion(separate, limits) if visited.is_left_recursive else separate
     if not called(automata[0]):
         return without_calls(automata[0])
-    return linked([program.names[rule] for rule in roots], automata, limits, together=False)
+    phrases = {i: program.phrases[rule] for i, rule in enumerate(roots) if rule in program.phrases}
+    network = linked(
+        [program.names[rule] for rule in roots],
+        automata,
+        limits,
+        together=False,
+        phrases=phrases,
+        digits=writer.digits,
+    )
+    for phrase_rule in network.phrases:
+        if not phrase_rule.phrase.is_possible:
+            owner = network.names[int(network.owner[phrase_rule.first])]
+            raise BuildError(
+                f"{owner!r} never finishes: an element that it requires has no text",
+                cfg.source,
+                cfg.written[owner].span,
+                "give the element a text, or do not require it",
+                kind="unproductive",
+            )
+    return network
 
 
 def _separate_automata(
-    program: RuleProgram, roots: list[int], number: Mapping[int, int], limits: Limits
+    program: RuleProgram, roots: list[int], writer: Writer, limits: Limits
 ) -> tuple[dict[int, Dfa], list[int]]:
     """The automaton of every root; or some, and the roots that are too large with inlined rules."""
     clock = limits.clock()
-    # a call at the end of a rule pushes nothing anyway: jumps would only copy states
-    writer = Writer(program, number, frozenset(), limits)
     automata: dict[int, Dfa] = {}
     large: list[int] = []
     size = 0  # bytes of the tables, and of the classes of symbols here and in the network
@@ -492,7 +516,7 @@ def _separate_automata(
             continue
         nfa = writer.rule(rule)
         dfa = small_dfa(nfa, min(limits.states, proportional_states(nfa)))
-        if dfa is None and not number.keys() >= {*program.calls[rule]} - {roots[0]}:
+        if dfa is None and not {*roots} >= {*program.calls[rule]}:
             large.append(rule)
         elif not large:
             automata[i] = dfa or smallest(nfa, limits, clock)

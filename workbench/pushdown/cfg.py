@@ -24,6 +24,7 @@ from workbench.automata.regex_program import (
     CHOICE,
     HAS_EMPTY,
     MACHINE,
+    RANGE,
     REPEAT,
     SEQUENCE,
     WIDTH,
@@ -44,6 +45,7 @@ from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
     Literal,
+    Mark,
     Names,
     Nonterminal,
     Pattern,
@@ -56,6 +58,7 @@ from workbench.syntax.grammar_tree import (
     choice,
     holds,
 )
+from workbench.syntax.permutation_phrases import PermutationPhrase
 from workbench.syntax.regex.tree import walk
 
 #: A terminal whose language is an automaton rather than one string.
@@ -151,6 +154,11 @@ class RuleProgram:
     all_calls: Ints
     #: The rules that are only an automaton; see ``separate_program``.
     machines: Mapping[int, Dfa]
+    #: The permutation phrases of rules: one at most in each.
+    phrases: Mapping[int, PermutationPhrase]
+    #: The marks of the phrases, (n, 2): an instruction, and the mark's number. The instruction and
+    #: the next one are ranges, which ``compile_rules.Writer`` replaces by symbols of the mark.
+    marks: Ints
 
     @cached_property
     def calls(self) -> list[list[int]]:
@@ -206,11 +214,14 @@ def separate_program(
 def _make_program(
     emitter: _Emitter, tree: GrammarTree, rules: Mapping[str, Expression], limits: Limits
 ) -> RuleProgram:
-    first, clock = [], limits.clock()
+    first, phrases, clock = [], dict[int, PermutationPhrase](), limits.clock()
     for body in rules.values():
         clock.check()
         first.append(len(emitter.program.code) // WIDTH)
+        emitter.phrase = None
         emitter.add(body)
+        if emitter.phrase is not None:
+            phrases[len(first) - 1] = emitter.phrase
     program = emitter.program
     for machine in emitter.separate:
         index = len(program.code) // WIDTH
@@ -227,7 +238,10 @@ def _make_program(
     after, texts, call_table = facts(code, firsts)
     names = (*rules, *(label for _, label in emitter.separate.values()))
     machines = {number: machine for machine, (number, _) in emitter.separate.items()}
-    return RuleProgram(names, code, data, firsts, after, texts, call_table, machines)
+    marks = np.array(emitter.marks, np.int32).reshape(-1, 2)
+    return RuleProgram(
+        names, code, data, firsts, after, texts, call_table, machines, phrases, marks
+    )
 
 
 class _Emitter:
@@ -242,6 +256,9 @@ class _Emitter:
         self.terminals: list[tuple[int, Terminal]] = []
         #: Automata that are separate rules: the number and the name of the rule.
         self.separate: dict[Dfa, tuple[int, str]] = {}
+        #: The phrase of the present rule; the marks as in ``RuleProgram``.
+        self.phrase: PermutationPhrase | None = None
+        self.marks: list[tuple[int, int]] = []
 
     def add(self, expression: Expression) -> None:
         """Add an expression; KeyError for a name that has no rule."""
@@ -266,6 +283,12 @@ class _Emitter:
         elif type(expression) is Pattern and expression.stop is Stop.ANYWHERE:
             self.patterns.append(len(code) // WIDTH)
             add_regex(self.program, expression.regex)
+        elif type(expression) is Mark:
+            assert self.phrase in (None, expression.phrase), "a rule has one phrase at most"
+            self.phrase = expression.phrase
+            code += (SEQUENCE, 2, 0)
+            self.marks.append((len(code) // WIDTH, expression.number))
+            code += (RANGE, 0, 0, RANGE, 0, 0)
         else:
             assert isinstance(expression, Terminal)
             self._add_terminal(expression)

@@ -14,33 +14,95 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import accumulate
+from math import ceil, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
 from workbench.automata.nfa import Classes, Flags, Ints, Nfa, NfaBuilder, class_runs
 from workbench.automata.program_nfa import rule_nfa
+from workbench.automata.regex_program import LITERAL
 from workbench.automata.small_dfa import SMALL, small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import Limits
 from workbench.pushdown.cfg import RuleProgram
-from workbench.pushdown.network import CALLS, Longs, Network
+from workbench.pushdown.network import CALLS, Longs, Network, PhraseRule
+from workbench.syntax.permutation_phrases import FIRST_ELEMENT, PermutationPhrase
+
+
+class Digits(NamedTuple):
+    """The symbols of marks: a mark is a high and a low digit, which have different symbols."""
+
+    #: The symbol of the high digit 0.
+    first: int
+    #: The number of digits of each kind; 0 without marks.
+    base: int
+
+    @staticmethod
+    def of(program: RuleProgram, first: int) -> Digits:
+        """The digits for the largest phrase of a program."""
+        most = max((phrase.marks for phrase in program.phrases.values()), default=0)
+        return Digits(first, ceil(sqrt(most)))
+
+    @property
+    def end(self) -> int:
+        """The number of all symbols."""
+        return self.first + 2 * self.base
+
+    def symbols(self, marks: Ints) -> tuple[Ints, Ints]:
+        """The symbols of the two digits of each mark."""
+        high, low = np.divmod(marks, self.base)
+        return self.first + high, self.first + self.base + low
+
+    def marks(self, rule: Dfa) -> Ints:
+        """The marks of an automaton, (n, 3): a state, the mark's number, the state after it."""
+        if not self.base or len(rule.classes) == CALLS:
+            return np.empty((0, 3), np.int32)
+        columns = rule.classes[self.first : self.end]
+        highs, lows = rule.table[:, columns[: self.base]], rule.table[:, columns[self.base :]]
+        states, digits = (highs != DEAD).nonzero()
+        marks = [
+            (state, digit * self.base + low, int(lows[middle, low]))
+            for state, digit, middle in zip(
+                states.tolist(), digits.tolist(), highs[states, digits].tolist(), strict=True
+            )
+            for low in (lows[middle] != DEAD).nonzero()[0].tolist()
+        ]
+        return np.array(marks, np.int32).reshape(-1, 3)
 
 
 class Writer:
     """Compiles rules to NFAs over bytes and calls.
 
     ``number`` gives the call symbols of rules that are not inlined; calls of ``jumps`` at the end
-    of the compiled rule are inlined anyway.
+    of the compiled rule are inlined anyway. The symbols after those of calls are digits: two of
+    them are a mark of a permutation phrase. With a symbol for each mark, the automata would be
+    wide. Without ``marks``, the automata read each element any number of times.
     """
 
     def __init__(
-        self, program: RuleProgram, number: Mapping[int, int], jumps: Set[int], limits: Limits
+        self,
+        program: RuleProgram,
+        number: Mapping[int, int],
+        jumps: Set[int],
+        limits: Limits,
+        *,
+        marks: bool = True,
     ) -> None:
         self._program = program
-        self._symbols = CALLS + max(number.values(), default=0) + 1
+        self.digits = Digits.of(program, CALLS + max(number.values(), default=0) + 1)
+        self._symbols = self.digits.end
         self._limits = limits
+        self._code = program.code
+        if len(program.marks):
+            self._code = program.code.copy()
+            instructions, numbers = program.marks.T
+            for position, symbols in enumerate(self.digits.symbols(numbers)):
+                self._code[instructions + position, 1:] = symbols[:, None]
+                if not marks:
+                    self._code[instructions + position] = LITERAL, 0, 0
         rules = np.empty((len(program.names), 4), np.int32)
         rules[:, 0] = program.first[:-1]
         rules[:, 1] = program.texts[program.first[:-1]]
@@ -58,7 +120,7 @@ class Writer:
         """
         program, most = self._program, self._limits.states
         nfa = rule_nfa(
-            program.code, program.data, program.after, program.texts, self._rules, rule,
+            self._code, program.data, program.after, program.texts, self._rules, rule,
             self._symbols, most,
         )  # fmt: skip
         if nfa is None:
@@ -244,11 +306,18 @@ def _without(machine: Dfa, symbol: int, states: list[State]) -> Dfa:
 
 
 def linked(
-    names: Sequence[str], rules: Mapping[int, Dfa], limits: Limits, *, together: bool = True
+    names: Sequence[str],
+    rules: Mapping[int, Dfa],
+    limits: Limits,
+    *,
+    together: bool = True,
+    phrases: Mapping[int, PermutationPhrase] | None = None,
+    digits: Digits | None = None,
 ) -> Network:
     """The network of all automata; the rules that are still called are renumbered in order.
 
     ``together`` as in ``Network``. Automata that call nothing may have the symbols of bytes only.
+    ``phrases`` are the permutation phrases of rules, whose marks are written in ``digits``.
 
     Raises: LimitError if the table needs more than ``limits.megabytes``.
     """
@@ -266,7 +335,7 @@ def linked(
     )
     if not reached.all():
         rest = {order[k]: rules[order[k]] for k in reached.nonzero()[0]}
-        return linked(names, rest, limits, together=together)
+        return linked(names, rest, limits, together=together, phrases=phrases, digits=digits)
     limits.check("megabytes", 4 * offsets[-1] * width / 2**20)
     table = np.full((offsets[-1], width), DEAD, np.int32)
     _write_rules(table, numbers, classes, rule_classes, edges, used, np.empty((width, 2), np.int32))
@@ -281,7 +350,27 @@ def linked(
         finals=np.concatenate([machine.finals for machine in machines]),
         owner=np.repeat(np.arange(len(order), dtype=np.int32), sizes),
         together=together,
+        phrases=() if not phrases or digits is None else _phrases(order, rules, phrases, digits),
     )
+
+
+def _phrases(
+    order: Sequence[int],
+    rules: Mapping[int, Dfa],
+    phrases: Mapping[int, PermutationPhrase],
+    digits: Digits,
+) -> tuple[PhraseRule, ...]:
+    """The rules with a permutation phrase, restricted to the elements that they have."""
+    found, offset = [], 0
+    for rule in order:
+        if rule in phrases:
+            marks = digits.marks(rules[rule])
+            marks[:, [0, 2]] += offset
+            elements = {*(np.unique(marks[:, 1]) - FIRST_ELEMENT).tolist()}
+            phrase = phrases[rule].restricted({each for each in elements if each >= 0})
+            found.append(PhraseRule(phrase, offset, offset + len(rules[rule]), marks))
+        offset += len(rules[rule])
+    return tuple(found)
 
 
 @njit()

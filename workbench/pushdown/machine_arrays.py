@@ -23,7 +23,8 @@ import numpy.typing as npt
 from workbench.automata.lazy_dfa import Subsets
 from workbench.base.dfa import DEAD
 from workbench.base.kernel_status import Status
-from workbench.pushdown.network import Network
+from workbench.pushdown.network import GUARDED, Network
+from workbench.pushdown.phrase_rules import KIND, PhraseArrays
 
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
@@ -44,6 +45,12 @@ class Used(IntEnum):
     STEPS_LEFT = 6
     #: The maximum depth of a stack.
     DEEPEST = 7
+    #: How many sets of written elements and steps between them there are.
+    WRITTEN = 8
+    EXTENSIONS = 9
+    #: The set and the mark of the step that is missing (``Status.NEW_WRITTEN``).
+    EXTENDED = 10
+    MARK = 11
 
 
 #: The columns of ``MachineArrays.nodes``: the node of the stack below, the top symbol, the depth.
@@ -77,6 +84,8 @@ GROWING: dict[int, tuple[str, ...]] = {
     Status.FULL_SITUATIONS: ("table", "about", "floors", "slots"),
     Status.FULL_CONFIGURATIONS: ("configurations",),
     Status.FULL_FOUND: ("found",),
+    Status.FULL_WRITTEN: ("free",),
+    Status.FULL_EXTENSIONS: ("extensions", "extension_slots"),
 }
 
 
@@ -87,6 +96,7 @@ class Rules(NamedTuple):
            flat; ``columns`` (C,) int32, the column of a byte class; ``calls`` (K, 2) int32, the
            initial state of the called rule and the return state to push, or ``DEAD`` if none is
            pushed; those of state q are ``calls_from[q]:calls_from[q + 1]``; ``flags`` (Q,) uint8.
+           ``phrases`` are the marks of permutation phrases.
     """
 
     table: Ints
@@ -94,19 +104,23 @@ class Rules(NamedTuple):
     calls_from: Ints
     calls: Ints
     flags: Flags
+    phrases: PhraseArrays
 
     @staticmethod
     def none() -> Rules:
         """Empty arrays, for a machine without a stack."""
         empty, calls = np.empty(0, np.int32), np.empty((0, 2), np.int32)
-        return Rules(empty, empty, empty, calls, np.empty(0, np.uint8))
+        return Rules(empty, empty, empty, calls, np.empty(0, np.uint8), PhraseArrays.none())
 
     @staticmethod
     def of(network: Network) -> Rules:
         """The arrays of a network."""
         entries = network.entries
         table = np.ascontiguousarray(network.table).reshape(-1)
-        return Rules(table, entries.columns, entries.first, entries.entered, entries.flags)
+        phrases, flags = PhraseArrays.of(network), entries.flags
+        if network.phrases:
+            flags = flags | (GUARDED * (phrases.guarded[:, KIND] >= 0)).astype(np.uint8)
+        return Rules(table, entries.columns, entries.first, entries.entered, flags, phrases)
 
 
 class Growth(NamedTuple):
@@ -129,17 +143,21 @@ class MachineArrays(NamedTuple):
     Shape: stacks: ``nodes`` (n, 3) int32, node 0 is the empty stack; ``returns`` (n, 2 + W) int64,
            what the configurations after all returns from a stack read (see ``ACCEPTED``).
            Openings: ``opened`` (Q, 3) int32, columns ``BEGIN``, ``END``, ``GROUPS``, −1 for a state
-           not opened yet; ``openings`` (o, 3) int32: a state that reads bytes, and the slice of
-           ``pushes`` with the return states pushed before. Sets of byte classes as W words of 64
+           not opened yet; ``openings`` (o, 4) int32: a state that reads bytes, the slice of
+           ``pushes`` with the return states pushed before, and the mark of the element that is
+           begun before them, −1 for none. Sets of byte classes as W words of 64
            bits: ``groups`` (q, C, W) int64, for each class those with equal targets; ``reads``
            (q, W) int64, those that are read.
            Situations: ``about`` (s, 7) int32, ``floors`` (s,) int32 (see ``Runner``), ``table``
            (s · C,) int32, the next situation.
+           Sets of written elements (``phrase_rules``): ``free`` (w, P) int64, the marks that can
+           follow each, as bits; ``extensions`` (e, 3) int32, a set, a mark and the set after it,
+           with the hash table ``extension_slots``.
            Scratch: ``found``, the configurations of the next situation; ``marks`` (2, C), hashes of
            byte classes and the first class with equal targets; ``alike`` (2, W), sets of byte
            classes.
            ``node_slots`` and ``slots`` are hash tables of nodes and situations, −1 for a free slot;
-           ``used`` (8,) int64 are counters.
+           ``used`` (12,) int64 are counters.
     """
 
     nodes: Ints
@@ -155,6 +173,9 @@ class MachineArrays(NamedTuple):
     floors: Ints
     table: Ints
     slots: Ints
+    free: Longs
+    extensions: Ints
+    extension_slots: Ints
     found: Longs
     marks: Longs
     alike: Flags
@@ -172,7 +193,7 @@ class MachineArrays(NamedTuple):
             returns=np.empty((_INITIAL_CAPACITY, 2 + words), np.int64),
             node_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             opened=np.full((states, 3), -1, np.int32),
-            openings=np.empty((4 * _INITIAL_CAPACITY, 3), np.int32),
+            openings=np.empty((4 * _INITIAL_CAPACITY, 4), np.int32),
             pushes=np.empty(4 * _INITIAL_CAPACITY, np.int32),
             groups=np.empty((_INITIAL_CAPACITY, classes, words), np.int64),
             reads=np.empty((_INITIAL_CAPACITY, words), np.int64),
@@ -181,10 +202,13 @@ class MachineArrays(NamedTuple):
             floors=np.empty(_INITIAL_CAPACITY, np.int32),
             table=np.empty(_INITIAL_CAPACITY * classes, np.int32),
             slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
+            free=np.empty((_INITIAL_CAPACITY, rules.phrases.guards.shape[1]), np.int64),
+            extensions=np.empty((_INITIAL_CAPACITY, 3), np.int32),
+            extension_slots=np.full(2 * _INITIAL_CAPACITY, -1, np.int32),
             found=np.empty(64, np.int64),
             marks=np.empty((2, classes), np.int64),
             alike=np.empty((2, words), np.int64),
-            used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest], np.int64),
+            used=np.array([1, 0, 0, 0, 0, 0, STEPS_PER_CHECK, deepest, 0, 0, 0, 0], np.int64),
         )
 
     @staticmethod
@@ -205,10 +229,13 @@ class MachineArrays(NamedTuple):
             floors=empty,
             table=np.ascontiguousarray(table).reshape(-1),
             slots=empty,
+            free=np.empty((0, 0), np.int64),
+            extensions=rows,
+            extension_slots=empty,
             found=np.empty(0, np.int64),
             marks=np.empty((2, 0), np.int64),
             alike=np.empty((2, 0), np.int64),
-            used=np.zeros(8, np.int64),
+            used=np.zeros(12, np.int64),
         )
 
     @property

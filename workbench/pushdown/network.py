@@ -36,12 +36,14 @@ from workbench.base.errors import LimitError
 from workbench.base.kernels import inner, njit
 from workbench.base.limits import LIMITS, Limits, check_time_budget
 from workbench.base.visible_text import count_of
+from workbench.syntax.permutation_phrases import PermutationPhrase
 
 #: The symbol of the call of rule 0; bytes are the symbols below it.
 CALLS = 256
 
-#: The bits of ``Entries.flags``: the state is final; it has edges; its texts may be repeated.
-FINAL, GOES_ON, STAR = 1, 2, 4
+#: The bits of ``Entries.flags``: the state is final; it has edges; its texts may be repeated; the
+#: elements written decide whether it can be entered (``phrase_rules``).
+FINAL, GOES_ON, STAR, GUARDED = 1, 2, 4, 8
 
 #: The most sequences of calls that ``Network.openings`` lists for one state.
 MAX_OPENINGS = 20_000
@@ -72,6 +74,20 @@ class Entries(NamedTuple):
     flags: npt.NDArray[np.uint8]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PhraseRule:
+    """A rule with a permutation phrase (``syntax.permutation_phrases``).
+
+    Shape: ``marks`` (n, 3) int32: a state, the number of a mark, and the state after the mark.
+    """
+
+    phrase: PermutationPhrase
+    #: Its states are those from ``first`` to before ``end``.
+    first: State
+    end: State
+    marks: Ints
+
+
 @dataclass(frozen=True, eq=False)
 class Network:
     """The rules of a grammar as automata in one table.
@@ -98,6 +114,7 @@ class Network:
     all_wait: bool = False
     #: Whether rules that need no stack are inlined; False for ``build_separately``.
     together: bool = True
+    phrases: tuple[PhraseRule, ...] = ()
 
     def __len__(self) -> int:
         """The number of states."""
@@ -119,7 +136,10 @@ class Network:
         classes = self.classes if self.classes.flags.carray else self.classes.copy()
         finals = self.finals if self.finals.flags.carray else self.finals.copy()
         initials = np.array(self.initials, np.int32)
-        return Entries(*_entries(table, classes, finals, initials, self.all_wait))
+        marked = np.zeros(len(self), np.bool_)
+        for rule in self.phrases:
+            marked[rule.marks[:, 0]] = True
+        return Entries(*_entries(table, classes, finals, initials, self.all_wait, marked))
 
     @property
     def byte_classes(self) -> npt.NDArray[np.uint16]:
@@ -295,9 +315,9 @@ class Network:
 
 @njit()
 def _entries(
-    table: Ints, classes: Classes, finals: Flags, initials: Ints, all_wait: bool
+    table: Ints, classes: Classes, finals: Flags, initials: Ints, all_wait: bool, marked: Flags
 ) -> tuple[Classes, Ints, Ints, Ints, Ints, npt.NDArray[np.uint8]]:
-    """The fields of ``Entries``."""
+    """The fields of ``Entries``; ``marked`` are the states with marks, which are edges too."""
     states, width = table.shape
     byte_classes, columns = np.empty(CALLS, np.uint16), np.empty(width, np.int32)
     numbers, bytes_read = np.full(width, -1, np.int32), 0
@@ -312,7 +332,7 @@ def _entries(
     for rule in range(len(initials)):
         callable_rules[classes[CALLS + rule]] += 1
     for state in range(states):
-        first[state] = count
+        first[state], goes_on[state] = count, marked[state]
         for column in range(width):
             if table[state, column] >= 0:
                 goes_on[state] = True
@@ -381,6 +401,8 @@ def bisimilar(left: Network, right: Network, limits: Limits = LIMITS) -> bool:
     Raises: LimitError above ``limits.seconds``.
     Source: bisimulation (Park 1981); calls are labels, equal if their rules are paired.
     """
+    if left.phrases or right.phrases:  # their marks are no edges
+        return False
     clock = limits.clock()
     behind = zip(left.classes[:CALLS].tolist(), right.classes[:CALLS].tolist(), strict=True)
     columns = list(dict.fromkeys(behind))

@@ -104,13 +104,13 @@ def kept_rules(program: RuleProgram, visited: Visited, limits: Limits = LIMITS) 
 def separate_rules(program: RuleProgram, visited: Visited) -> set[int]:
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
-    Those that break cycles; rules that are only an automaton; and, callees first, rules that are
-    large or would be copied. None of a grammar that needs no stack and is small even if every
-    call is a copy.
+    Those that break cycles; rules that are only an automaton, or have a permutation phrase; and,
+    callees first, rules that are large or would be copied. None of a grammar that needs no stack and
+    is small even if every call is a copy.
 
     Cost: linear, except for breaking cycles.
     """
-    kept, machines = visited.kept.copy(), list(program.machines)
+    kept, machines = visited.kept.copy(), [*program.machines, *program.phrases]
     is_regular = not machines and not kept.any()
     if is_regular and _sizes(program, visited, ())[visited.order[0]] <= _MAX_REGULAR_STATES:
         return set()

@@ -22,8 +22,9 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.kernel_status import Status
 from workbench.base.limits import LIMITS, Clock, Limits
 from workbench.pushdown import machine_arrays, stepping
-from workbench.pushdown.machine_arrays import Growth, MachineArrays, Rules
+from workbench.pushdown.machine_arrays import Growth, MachineArrays, Rules, Used
 from workbench.pushdown.network import Network
+from workbench.pushdown.phrase_rules import WrittenSets
 from workbench.pushdown.stepping import find_configurations, grown, number, successor
 
 #: The number of a stack node; 0 is the empty stack.
@@ -68,6 +69,9 @@ class Runner:
         self.growth = Growth.of(Rules.of(network))
         self.arrays = MachineArrays.of(self.growth.rules, limits.stack_depth)
         self._columns = len(self.growth.rules.columns)
+        self._written = WrittenSets(network.phrases)
+        while len(self._written) > self.arrays.used[Used.WRITTEN]:
+            self._add_written(int(self.arrays.used[Used.WRITTEN]))
         self.begun_in(network.initial)
 
     def begun_in(self, state: State) -> Situation:
@@ -87,7 +91,7 @@ class Runner:
 
     def __len__(self) -> int:
         """The number of situations computed until now."""
-        return int(self.arrays.used[machine_arrays.Used.SITUATIONS])
+        return int(self.arrays.used[Used.SITUATIONS])
 
     def configurations(self, situation: Situation) -> tuple[Configuration, ...]:
         """All configurations of a situation, sorted."""
@@ -102,9 +106,11 @@ class Runner:
 
     def unstack(self, node: StackNode) -> Iterator[State]:
         """The return states of a stack, the innermost first."""
+        states = len(self.network)
         while node != EMPTY:
             node, symbol, _ = self.arrays.nodes[node].tolist()
-            yield symbol
+            if symbol < states:  # not a set of written elements
+                yield symbol
 
     def depth(self, node: StackNode) -> int:
         return int(self.arrays.nodes[node, machine_arrays.DEPTH])
@@ -153,7 +159,10 @@ class Runner:
             limits.check("stack_depth", limits.stack_depth + 1, "the text nests too deeply")
         clock.check()
         if status == Status.PAUSED:
-            arrays.used[machine_arrays.Used.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
+            arrays.used[Used.STEPS_LEFT] = machine_arrays.STEPS_PER_CHECK
+            return
+        if status == Status.NEW_WRITTEN:
+            self._extend_written()
             return
         if status == Status.FULL_FOUND and len(arrays.found) >= limits.configurations:
             limits.check(
@@ -161,8 +170,35 @@ class Runner:
                 limits.configurations + 1,
                 "the grammar is ambiguous without bound here; factor its alternatives",
             )
-        limits.check("megabytes", stepping.bytes_when_grown(arrays, status) / 2**20)
-        self.arrays = grown(arrays, status)
+        self._grow(status)
+
+    def _grow(self, status: int) -> None:
+        """Enlarge the array that a status names.
+
+        Raises: LimitError
+        """
+        size = stepping.bytes_when_grown(self.arrays, status)
+        self.limits.check("megabytes", size / 2**20)
+        self.arrays = grown(self.arrays, status)
+
+    def _extend_written(self) -> None:
+        """Add the step between two sets of written elements that a kernel needs."""
+        used = self.arrays.used
+        number, mark = (int(used[entry]) for entry in (Used.EXTENDED, Used.MARK))
+        target = self._written.after(number, mark)
+        if target == used[Used.WRITTEN]:
+            self._add_written(target)
+        if used[Used.EXTENSIONS] == len(self.arrays.extensions):
+            self._grow(Status.FULL_EXTENSIONS)
+        stepping.add_extension(self.arrays, number, mark, target)
+
+    def _add_written(self, number: int) -> None:
+        """Add the free marks of a set of written elements, the next one."""
+        if number == len(self.arrays.free):
+            self._grow(Status.FULL_WRITTEN)
+        free = self.arrays.free
+        free[number] = self._written.free(number, free.shape[1])
+        self.arrays.used[Used.WRITTEN] += 1
 
 
 #: The low bits of a state of a ``RenewingRunner`` are a situation, the others number its runner.

@@ -8,7 +8,8 @@ A step (``successor``) of a situation by a byte class:
 1. ``open_state``, once for each state: everything it can call before it reads a byte, with the
    return states that these calls push, and its byte classes grouped by their targets.
 2. ``_move``, for each configuration, and for those after each return that is possible there
-   (``returned``): pushes the return states and reads the byte.
+   (``returned``): pushes the return states and reads the byte. In a permutation phrase, it leaves
+   out what the elements written exclude (``phrase_rules``).
 3. ``number``: looks up the resulting set of configurations, or adds it as a situation.
 
 A situation does not store the configurations after returns: a text that ends in an operand may
@@ -57,7 +58,9 @@ from workbench.pushdown.machine_arrays import (
     Rules,
     Used,
 )
-from workbench.pushdown.network import FINAL, GOES_ON, STAR
+from workbench.pushdown.network import FINAL, GOES_ON, GUARDED, STAR
+from workbench.pushdown.phrase_rules import BEGINS, FOLLOWING, HAS_GUARD, KIND
+from workbench.syntax.permutation_phrases import END as PHRASE_END
 
 _LOW = 0xFFFFFFFF
 
@@ -259,6 +262,11 @@ def grown(arrays: MachineArrays, full: int) -> MachineArrays:
         slots[:] = -1
         fill_slots(_hashes_of_nodes(arrays.nodes[1:count]), slots)
         slots += slots >= 0  # node 0, the empty stack, is not looked up
+    elif full == Status.FULL_EXTENSIONS:
+        slots = longer["extension_slots"]
+        slots[:] = -1
+        written, marks, _ = arrays.extensions.T.astype(np.int64)
+        fill_slots(of_arrays(mixed)(written, marks), slots)
     elif full == Status.FULL_SITUATIONS:
         slots = longer["slots"]
         slots[:] = -1
@@ -288,6 +296,17 @@ def _hashes_of_nodes(nodes: Ints) -> Longs:
     parents, symbols = nodes[:, PARENT].astype(np.int64), nodes[:, SYMBOL].astype(np.int64)
     hashes: Longs = of_arrays(mixed)(parents + 1, symbols)
     return hashes
+
+
+def add_extension(arrays: MachineArrays, written: int, mark: int, target: int) -> None:
+    """Add the set of written elements after another one and a mark; there is room for it."""
+    slots, row = arrays.extension_slots, int(arrays.used[Used.EXTENSIONS])
+    arrays.extensions[row] = written, mark, target
+    slot = int(of_arrays(mixed)(np.array([written]), np.array([mark]))[0]) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        slot = (slot + 1) & (len(slots) - 1)
+    slots[slot] = row
+    arrays.used[Used.EXTENSIONS] += 1
 
 
 _NO_FLOOR = 2**31 - 1
@@ -339,6 +358,60 @@ def successor(rules: Rules, arrays: MachineArrays, situation: int, byte_class: i
 
 
 @inner
+def _extended(arrays: MachineArrays, written: int, mark: int) -> int:
+    """The set of written elements after one more, −1 if its mark is not free, or a status."""
+    if not arrays.free[written, mark >> 6] >> (mark & 63) & 1:
+        return int64(-1)
+    slots, extensions = arrays.extension_slots, arrays.extensions
+    slot = mixed(written, mark) & (len(slots) - 1)
+    while slots[slot] >= 0:
+        row = slots[slot]
+        if extensions[row, 0] == written and extensions[row, 1] == mark:
+            return int64(extensions[row, 2])
+        slot = (slot + 1) & (len(slots) - 1)
+    arrays.used[Used.EXTENDED], arrays.used[Used.MARK] = written, mark
+    return int64(Status.NEW_WRITTEN)
+
+
+@inner
+def _is_free(rules: Rules, arrays: MachineArrays, state: int, written: int) -> bool:
+    """Whether one of the marks that can come first after a state with a guard is free."""
+    row = rules.phrases.guarded[state, FOLLOWING]
+    for word in range(arrays.free.shape[1]):
+        if arrays.free[written, word] & rules.phrases.guards[row, word] != 0:
+            return True
+    return False
+
+
+@inner
+def _enter(rules: Rules, arrays: MachineArrays, state: int, node: int) -> tuple[int, int]:
+    """The configuration after a guarded state was reached: state and stack.
+
+    The state is −1 if it cannot be entered; the stack is a status if an array is full.
+    """
+    kind = rules.phrases.guarded[state, KIND]
+    if kind >= BEGINS:
+        target = int64(rules.phrases.guarded[state, FOLLOWING])
+        return target, push(arrays, node, len(rules.flags) + int64(kind) - BEGINS)
+    written = int64(arrays.nodes[node, SYMBOL]) - len(rules.flags)
+    if kind == HAS_GUARD:
+        return (state if _is_free(rules, arrays, state, written) else int64(-1)), node
+    if not arrays.free[written, 0] >> PHRASE_END & 1:
+        return int64(-1), node
+    return int64(rules.phrases.guarded[state, FOLLOWING]), int64(arrays.nodes[node, PARENT])
+
+
+@inner
+def _begin_element(rules: Rules, arrays: MachineArrays, node: int, mark: int) -> int:
+    """The stack after an element is begun, −1 if its mark is not free, or a status."""
+    states = len(rules.flags)
+    written = _extended(arrays, int64(arrays.nodes[node, SYMBOL]) - states, mark)
+    if written < 0:
+        return written
+    return push(arrays, int64(arrays.nodes[node, PARENT]), states + written)
+
+
+@inner
 def _move(
     rules: Rules, arrays: MachineArrays, state: int, node: int, byte_class: int, count: int
 ) -> tuple[int, int]:
@@ -355,8 +428,22 @@ def _move(
         if target < 0:
             continue
         inner = node
+        if arrays.openings[opening, 3] >= 0:
+            floor = min(floor, int(arrays.nodes[node, DEPTH]) - 1)
+            inner = _begin_element(rules, arrays, node, int64(arrays.openings[opening, 3]))
+            if inner == -1:
+                continue
+            if inner < 0:
+                return inner, floor
+        is_open = True
         for k in range(arrays.openings[opening, 1], arrays.openings[opening, 2]):
             symbol = arrays.pushes[k]
+            if rules.flags[symbol] & GUARDED:
+                floor = min(floor, int(arrays.nodes[inner, DEPTH]) - 1)
+                written = int64(arrays.nodes[inner, SYMBOL]) - len(rules.flags)
+                if not _is_free(rules, arrays, int64(symbol), written):
+                    is_open = False
+                    break
             if rules.flags[symbol] & STAR:
                 floor = min(floor, int(arrays.nodes[inner, DEPTH]) - 1)
                 if symbol == arrays.nodes[inner, SYMBOL]:
@@ -364,6 +451,15 @@ def _move(
             inner = push(arrays, inner, int64(symbol))
             if inner < 0:
                 return inner, floor
+        if not is_open:
+            continue
+        if rules.flags[target] & GUARDED:
+            floor = min(floor, int(arrays.nodes[inner, DEPTH]) - 1)
+            target, inner = _enter(rules, arrays, target, inner)
+            if inner < 0:
+                return inner, floor
+            if target < 0:
+                continue
         target, inner, lowest = settle(rules, arrays, target, inner)
         floor = min(floor, lowest)
         if target >= 0:
@@ -448,7 +544,15 @@ def open_state(rules: Rules, arrays: MachineArrays, state: int) -> int:
     if begin == len(openings) or row == len(arrays.groups):
         return Status.FULL_OPENINGS
     openings[begin, 0], openings[begin, 1], openings[begin, 2] = state, pushed, pushed
+    openings[begin, 3] = -1
     index, end = begin, begin + 1
+    if len(rules.phrases.marks) > 0:
+        for k in range(rules.phrases.first[state], rules.phrases.first[state + 1]):
+            if end == len(openings):
+                return Status.FULL_OPENINGS
+            openings[end, 0], openings[end, 1] = rules.phrases.marks[k, 1], pushed
+            openings[end, 2], openings[end, 3] = pushed, rules.phrases.marks[k, 0]
+            end += 1
     while index < end:
         inner = openings[index, 0]
         for k in range(rules.calls_from[inner], rules.calls_from[inner + 1]):
@@ -462,7 +566,7 @@ def open_state(rules: Rules, arrays: MachineArrays, state: int) -> int:
             if rules.calls[k, 1] >= 0:
                 pushes[pushed] = rules.calls[k, 1]
                 pushed += 1
-            openings[end, 2] = pushed
+            openings[end, 2], openings[end, 3] = pushed, openings[index, 3]
             end += 1
         index += 1
     _group(rules, arrays, begin, end, row)

@@ -47,6 +47,7 @@ from workbench.syntax.grammar_tree import (
     Choice,
     Expression,
     Literal,
+    Mark,
     Nonterminal,
     Repetition,
     Rule,
@@ -55,6 +56,8 @@ from workbench.syntax.grammar_tree import (
     choice,
     sequence,
 )
+from workbench.syntax.permutation_phrases import FIRST_ELEMENT
+from workbench.syntax.regex.tree import outermost
 
 #: The most strings or numbers that a label lists.
 _MAX_LISTED = 3
@@ -134,18 +137,35 @@ def _list_text(words: Collection[str], write: Callable[[str], str] = str) -> str
 def productive_rules(rules: Sequences[Rule], start: str) -> list[Rule]:
     """The rules reachable from the start that derive a text; empty if the start derives none."""
     bodies = {rule.name: rule.body for rule in rules}
-    # no automaton of a leaf is empty: sets without strings or numbers are not written
-    alive = least(bodies, lambda body, names: derives(body, names, lambda _: True))
+    while True:
+        # no automaton of a leaf is empty: sets without strings or numbers are not written
+        alive = least(bodies, lambda body, names: derives(body, names, lambda _: True))
+        impossible = [name for name in alive if not _is_possible(bodies[name], alive)]
+        if not impossible:
+            break
+        for name in impossible:
+            del bodies[name]
     productive = {
         rule.name: replace(rule, body=body)
         for rule in rules
-        if (body := _productive(rule.body, alive)) is not None
+        if rule.name in bodies and (body := _productive(rule.body, alive)) is not None
     }
     reached = graphs.reachable(
         [start] if start in productive else [],
         lambda name: [c.name for c in calls(productive[name].body)],
     )
     return [rule for name, rule in productive.items() if name in reached]
+
+
+def _is_possible(body: Expression, alive: Set[str]) -> bool:
+    """Whether a rule has a text with the elements of its permutation phrase that have one."""
+    marks = outermost(body, Mark)
+    if not marks:
+        return True
+    part = _productive(body, alive)
+    elements = {mark.number - FIRST_ELEMENT for mark in outermost(part, Mark)} if part else set()
+    phrase = marks[0].phrase.restricted({each for each in elements if each >= 0})
+    return phrase.is_possible
 
 
 def _productive(body: Expression, alive: Set[str]) -> Expression | None:

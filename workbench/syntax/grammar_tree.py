@@ -15,6 +15,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, cast
 
 from workbench.base.source import Source, Span, quick_init
+from workbench.syntax.permutation_phrases import PermutationPhrase
 from workbench.syntax.ranges import ANY_CHARACTER
 from workbench.syntax.regex.extensions import LABELS, Label, labels_in
 from workbench.syntax.regex.tree import (
@@ -60,6 +61,23 @@ class Literal(LeafNode):
 
     value: bytes
     span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Mark(Literal):
+    """The empty text, at which a permutation phrase begins or ends, or one of its elements is."""
+
+    phrase: PermutationPhrase
+    #: ``BEGIN``, ``END``, or ``FIRST_ELEMENT`` + the number of the element.
+    number: int
+
+    def __new__(
+        cls, value: bytes, span: Span, phrase: PermutationPhrase, number: int
+    ) -> Mark:  # the inherited one makes a literal
+        return object.__new__(cls)
+
+    def __reduce__(self) -> tuple[type[Mark], tuple[bytes, Span, PermutationPhrase, int]]:
+        return Mark, (self.value, self.span, self.phrase, self.number)
 
 
 @quick_init

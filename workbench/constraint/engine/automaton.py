@@ -321,14 +321,38 @@ class LazyConstraint(AutomatonConstraint):
         return self._mask_of_row(self._rows, state, self.is_final(state))
 
 
+#: What is not known of elements in any order: it depends on those that were written.
+_UNCOUNTED = {
+    Capability.BYTES_LEFT: Lack(
+        "the bytes to the end of a text are not counted where elements are in any order",
+        "choose the declared order",
+    ),
+    Capability.TOKEN_DISTANCES: Lack(
+        "the tokens to the end of a text are not counted where elements are in any order",
+        "choose the declared order",
+    ),
+}
+
+
 class StackConstraint(AutomatonConstraint):
     """A context-free language over tokens; its states are those of a ``RenewingRunner``.
+
+    ``without_phrases``  the network without permutation phrases, if ``network`` has them.
 
     Raises: VocabularyError where no accepted text can be tokenized with the vocabulary.
     """
 
-    def __init__(self, network: Network, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
+    def __init__(
+        self,
+        network: Network,
+        vocabulary: Vocabulary,
+        limits: Limits = LIMITS,
+        without_phrases: Callable[[], Network] | None = None,
+    ) -> None:
+        assert not network.phrases or without_phrases, "its tokens are counted without phrases"
         self.network = network
+        self._without_phrases = without_phrases
+        self._counting: StackConstraint | None = None
         self._runner = RenewingRunner(network, limits, self._begin_anew)
         super().__init__(self._runner.runner, vocabulary, limits)
         self._begin_anew()
@@ -343,6 +367,23 @@ class StackConstraint(AutomatonConstraint):
         self._rows = MaskRows(runner, self.vocabulary, self.limits)
         self._row_masks.clear()
         self._steps.clear()
+
+    @property
+    def lacks(self) -> Mapping[Capability, Lack]:
+        return _UNCOUNTED if self.network.phrases else {}
+
+    def engine(self) -> TokenMachine:
+        """Itself; with permutation phrases one without them, which counts tokens.
+
+        Raises: LimitError if its rules are too many.
+        """
+        if not self.network.phrases:
+            return self
+        if self._counting is None:
+            assert self._without_phrases is not None, "it has phrases"
+            network = self._without_phrases()
+            self._counting = StackConstraint(network, self.vocabulary, self.limits)
+        return self._counting
 
     @property
     def initial(self) -> State:
@@ -444,7 +485,13 @@ def automaton(grammar: Grammar, vocabulary: Vocabulary, limits: Limits) -> Autom
         case LazyDfa() as lazy if lazy.used_bytes <= vocabulary.single_bytes:
             return LazyConstraint(lazy, vocabulary, limits)
         case Network() as network:
-            return StackConstraint(network, vocabulary, limits)
+            if network.phrases and not _can_spell(
+                network.table, network.classes[:CALLS], vocabulary
+            ):
+                return automaton(grammar.without_phrases, vocabulary, limits)
+            return StackConstraint(
+                network, vocabulary, limits, lambda: grammar.without_phrases.network
+            )
     # dead ends are possible; finding them needs the complete DFA
     whole = grammar.dfa
     assert whole is not None, "a grammar without a stack has a DFA"

@@ -348,6 +348,7 @@ def prepare_rules(grammar: Grammar, features: NotationFeatures) -> Prepared:
 
     Raises: BuildError for what the notation cannot express; LimitError.
     """
+    grammar = grammar.without_phrases
     if grammar.tree is None:
         assert grammar.regex is not None, "a grammar has a regex or a tree"
         whole = Span(0, len(grammar.source.text))

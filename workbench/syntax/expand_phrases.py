@@ -1,0 +1,177 @@
+"""``without_phrases``: a grammar tree in which permutation phrases are ordinary rules.
+
+A rule with a phrase becomes one rule for each place in it where texts can differ and each set of
+elements that may be written there: up to 2ⁿ sets of n elements. For what has no marks: exports to
+other notations, pictures of small machines, and methods other than the exact engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Row
+from dataclasses import replace
+from typing import NamedTuple
+
+from workbench.base.errors import LimitError
+from workbench.base.limits import check_time_budget
+from workbench.syntax.grammar_tree import (
+    Choice,
+    Expression,
+    GrammarTree,
+    Mark,
+    Names,
+    Nonterminal,
+    Repetition,
+    Rule,
+    Sequence,
+    choice,
+    sequence,
+)
+from workbench.syntax.permutation_phrases import Written
+from workbench.syntax.regex.tree import outermost
+
+#: The most rules that one phrase becomes.
+_MAX_RULES = 5_000
+
+#: The number of a leaf in the order of the text; the end of the rule has the number after the last.
+_Leaf = int
+
+
+def has_phrases(tree: GrammarTree) -> bool:
+    """Whether a rule has a permutation phrase."""
+    return any(outermost(rule.body, Mark) for rule in tree.rules)
+
+
+def without_phrases(tree: GrammarTree) -> GrammarTree:
+    """The same language without permutation phrases; the tree itself if it has none.
+
+    Raises: LimitError of ``states`` if a phrase becomes too many rules.
+    """
+    if not has_phrases(tree):
+        return tree
+    names = Names(rule.name for rule in tree.rules)
+    rules = [
+        written
+        for rule in tree.rules
+        for written in (_Expansion(rule, names).rules() if outermost(rule.body, Mark) else (rule,))
+    ]
+    return replace(tree, rules=tuple(rules))
+
+
+class _State(NamedTuple):
+    """A place in a rule, by the leaves that can follow it, with what is written there."""
+
+    following: frozenset[_Leaf]
+    written: Written | None
+
+
+class _Expansion:
+    """The rules of one rule with a phrase.
+
+    Source: Glushkov 1961, the automaton of the positions of an expression, whose positions are the
+            leaves of the rule.
+    """
+
+    def __init__(self, rule: Rule, names: Names) -> None:
+        self._rule, self._names = rule, names
+        self._leaves: list[Expression] = []
+        #: The leaves that can follow each leaf.
+        self._after: list[set[_Leaf]] = []
+        first, last, is_nullable = self._read(rule.body)
+        self._end = len(self._leaves)
+        for leaf in last:
+            self._after[leaf].add(self._end)
+        self._initial = _State(frozenset(first | ({self._end} if is_nullable else set())), None)
+        self._rules: dict[_State, str] = {}
+        self._waiting: list[_State] = []
+
+    def _read(self, node: Expression) -> tuple[set[_Leaf], set[_Leaf], bool]:
+        """The first and last leaves of an expression, and whether it may read none."""
+        match node:
+            case Sequence(items=items):
+                return self._read_row(items)
+            case Choice(options=options):
+                parts = [self._read(option) for option in options]
+                first = set[_Leaf]().union(*(part[0] for part in parts))
+                last = set[_Leaf]().union(*(part[1] for part in parts))
+                return first, last, any(part[2] for part in parts)
+            case Repetition(item=item, low=low, high=high):
+                assert (low, high) in ((0, 1), (0, None)), "a phrase has no counts"
+                first, last, _ = self._read(item)
+                if high is None:
+                    for leaf in last:
+                        self._after[leaf] |= first
+                return first, last, True
+            case _:
+                self._leaves.append(node)
+                self._after.append(set())
+                only = {len(self._leaves) - 1}
+                return only, only, False
+
+    def _read_row(self, items: Row[Expression]) -> tuple[set[_Leaf], set[_Leaf], bool]:
+        first, last, is_nullable = set[_Leaf](), set[_Leaf](), True
+        for item in items:
+            its_first, its_last, skipped = self._read(item)
+            for leaf in last:
+                self._after[leaf] |= its_first
+            first |= its_first if is_nullable else set()
+            last = its_last | (last if skipped else set())
+            is_nullable &= skipped
+        return first, last, is_nullable
+
+    def rules(self) -> list[Rule]:
+        """The rule without marks, and those it calls."""
+        body = self._body(self._initial)
+        rules = [replace(self._rule, body=body)]
+        span = self._rule.span
+        while self._waiting:
+            state = self._waiting.pop()
+            rules.append(Rule(self._rules[state], self._body(state), span, span))
+            if len(rules) > _MAX_RULES:
+                raise LimitError(
+                    f"elements in any order need more than {_MAX_RULES:,} rules, one for each set"
+                    " of them",
+                    "states",
+                    "choose the declared order, or the method 'automaton', which needs no rules",
+                )
+        return rules
+
+    def _body(self, state: _State) -> Expression:
+        """What can be read from a state to the end of the rule."""
+        check_time_budget()
+        return choice(self._options(state), self._rule.body.span)
+
+    def _options(self, state: _State) -> list[Expression]:
+        span, options = self._rule.body.span, list[Expression]()
+        for number in sorted(state.following):
+            if number == self._end:
+                options.append(Sequence((), span))
+                continue
+            leaf, after = self._leaves[number], frozenset(self._after[number])
+            if not isinstance(leaf, Mark):
+                options.append(self._row(leaf, _State(after, state.written)))
+                continue
+            written = leaf.phrase.following(state.written, leaf.number)
+            if written is not None:
+                options += self._options(_State(after, written))
+        return options
+
+    def _row(self, leaf: Expression, state: _State) -> Expression:
+        """A leaf and what follows it: in place if there is one way, else a call."""
+        span = self._rule.body.span
+        row = [leaf]
+        while len(state.following) == 1:
+            (number,) = state.following
+            if number == self._end:
+                return sequence(row, span)
+            leaf, written = self._leaves[number], state.written
+            if isinstance(leaf, Mark):
+                written = leaf.phrase.following(written, leaf.number)
+                if written is None:  # no text: the mark is not free
+                    return Choice((), span)
+            else:
+                row.append(leaf)
+            state = _State(frozenset(self._after[number]), written)
+        if state not in self._rules:
+            self._rules[state] = self._names.fresh(self._rule.name)
+            self._waiting.append(state)
+        return sequence([*row, Nonterminal(self._rules[state], span)], span)
