@@ -7,6 +7,12 @@ import { emit, state, wholeOf } from "./state.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
 
+/** The options that a box switches on, with the value of each that is no default. @type {[string, boolean | string][]} */
+const SWITCHES = [
+  ["closed", true],
+  ["order", "any"],
+];
+
 /** The label around a field. @param {HTMLElement} field */
 const rowOf = (field) => /** @type {HTMLElement} */ (field.parentElement);
 
@@ -20,8 +26,10 @@ export function useNotation(card, notation) {
   sectionButton(card, "rules").hidden = !notations[notation].rules;
   card.machine.use(notation);
   const { layout: option, choices } = notations[notation];
-  rowOf(card.closes).hidden = !choices.closed;
-  card.closes.checked = Boolean(state.options.closed);
+  for (const [name, on] of SWITCHES) {
+    rowOf(card.boxes[name]).hidden = !choices[name];
+    card.boxes[name].checked = state.options[name] === on;
+  }
   rowOf(card.layout).hidden = rowOf(card.longest).hidden = !option;
   if (!option) return;
   card.layout.replaceChildren(
@@ -68,7 +76,12 @@ export function listenToOptions(card) {
     card.longest.setAttribute("aria-invalid", String(wrong));
     if (!wrong) setLayout(card, card.longest.value ? Number(card.longest.value) : "any");
   });
-  card.closes.addEventListener("change", () => setOption(card, "closed", card.closes.checked));
+  for (const [name, on] of SWITCHES) {
+    const box = card.boxes[name];
+    box.addEventListener("change", () => {
+      setOption(card, name, box.checked ? on : notations[state.notation].choices[name][0]);
+    });
+  }
 }
 
 /** What stands here is found again in the tab of its notation. @param {GrammarCard} card */

@@ -502,7 +502,9 @@ def _machine_advice(grammar: Grammar, limits: Limits) -> tuple[Advice, ...]:
         return redundant_regex_advice(grammar.regex, grammar.source, work)
     advice: tuple[Advice, ...] = ()
     with suppress(LimitError):  # building its terminals takes too long for lint
-        advice = redundant_advice(context_free(grammar.tree, grammar.start, work), grammar.tree)
+        advice = redundant_advice(
+            context_free(grammar.tree, grammar.start, work, phrases=True), grammar.tree
+        )
     try:
         network = grammar.network
     except LimitError:
@@ -518,7 +520,7 @@ def _ambiguity(grammar: Grammar, limits: Limits) -> tuple[list[Advice], int | No
     if grammar.tree is None:
         return [], None
     try:
-        cfg = context_free(grammar.tree, grammar.start, grammar.limits)
+        cfg = context_free(grammar.tree, grammar.start, grammar.limits, phrases=True)
         search = ambiguity(cfg, grammar.rules, limits.begun())
     except LimitError:
         return [], 0  # the separate rules exceed a limit: no text was tried

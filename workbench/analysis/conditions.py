@@ -137,7 +137,7 @@ def _unambiguous(grammar: Grammar, _: int) -> str:
         return ""
     limits: Limits = grammar.limits.per_stage(_AMBIGUITY_SECONDS)
     try:
-        cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun())
+        cfg = context_free(grammar.tree, grammar.start, grammar.limits.begun(), phrases=True)
         example = ambiguity(cfg, grammar.rules, limits.begun()).found
     except LimitError:
         return "its rules are too large to search them for an ambiguous text"

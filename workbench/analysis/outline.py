@@ -59,7 +59,7 @@ def outline(tree: GrammarTree, start: str = "start") -> tuple[RuleFacts, ...]:
     Source: for regularity, the strongly regular grammars of Mohri & Nederhof 2001, §2.
     """
     tree = replace(tree, rules=tree.written or tree.rules)
-    cfg = context_free(tree, start)
+    cfg = context_free(tree, start, phrases=True)
     called_at = {name: list(referenced(body)) for name, body in cfg.written.items()}
     called = {
         name: tuple(dict.fromkeys(call.name for call in calls)) for name, calls in called_at.items()

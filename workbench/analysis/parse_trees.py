@@ -296,7 +296,9 @@ class _Symbols:
             assert grammar.tree is not None, "a grammar has a tree or a regex"
             self.rule, self._top = grammar.start, NodeKind.RULE
             work = grammar.limits.begun()
-            self.symbols = Symbols.of_cfg(context_free(grammar.tree, grammar.start, work))
+            self.symbols = Symbols.of_cfg(
+                context_free(grammar.tree, grammar.start, work, phrases=True)
+            )
             self._definitions = {rule.name: rule.span for rule in reversed(grammar.tree.rules)}
 
     @staticmethod

@@ -127,7 +127,8 @@ class Compiled:
         if grammar.tree is not None:
             rules = len({rule.name for rule in grammar.tree.written or grammar.tree.rules})
             facts.append(f"{rules:,} rule{'s' if rules != 1 else ''}")
-        facts.append("regular" if grammar.is_regular else "context-free")
+        kind = "any order" if grammar.has_phrases else "context-free"
+        facts.append("regular" if grammar.is_regular else kind)
         try:
             states = self._states(grammar)
         except LimitError:

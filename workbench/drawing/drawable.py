@@ -172,11 +172,13 @@ def missing(grammar: Grammar, machine: Machine) -> str:
 
 
 def characters_of(grammar: Grammar) -> Dfa | LazyDfa | None:
-    """The character automaton, a lazy one if it would explode; None for nonregular grammars.
+    """The character automaton, a lazy one if it would explode; None if there is a stack.
 
     Terminal labels are read in their encoding.
     """
     grammar = encode_labels(grammar)
+    if grammar.has_phrases:
+        return None
     try:
         return grammar.dfa
     except LimitError:

@@ -25,7 +25,8 @@ def automaton(
 
     Raises: WorkbenchError where the grammar has no such machine; LimitError.
     """
-    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
+    # a file is read by other programs: it has no permutation phrases
+    grammar, vocabulary = _encode_labels(grammar.without_phrases, vocabulary, machine)
     if machine is Machine.RULES:
         return machine_files.network_record(grammar.rules)
     if machine is Machine.STACK:
@@ -52,7 +53,7 @@ def att(grammar: Grammar, machine: Machine, vocabulary: Vocabulary | None, limit
 
     Raises: WorkbenchError for machines that are not finite; LimitError.
     """
-    grammar, vocabulary = _encode_labels(grammar, vocabulary, machine)
+    grammar, vocabulary = _encode_labels(grammar.without_phrases, vocabulary, machine)
     if machine is Machine.DETOKENIZER and vocabulary is not None:
         return detokenizer_att(vocabulary)
     if machine is Machine.CHARACTERS:

@@ -320,7 +320,7 @@ class Grammar(Language):
         phases: list[Phase] | None = None,
     ) -> Grammar:
         with timed("rules", phases):
-            cfg = context_free(read.tree, read.start, work, separate_program)
+            cfg = context_free(read.tree, read.start, work, separate_program, phrases=True)
         with timed("automata", phases):
             machine = separate_machine(cfg, work)
         return Grammar.of_tree(source, notation, read, machine, limits)
@@ -412,7 +412,7 @@ class Grammar(Language):
         if self.tree is None:
             return self.network
         work = self.limits.begun()
-        return rule_network(context_free(self._listed_rules, self.start, work), work)
+        return rule_network(context_free(self._listed_rules, self.start, work, phrases=True), work)
 
     @cached_property
     def _listed_rules(self) -> GrammarTree:

@@ -208,10 +208,15 @@ class Language:
 
     @property
     def is_regular(self) -> bool:
-        """Whether the machine needs no stack, as far as the limits allow to decide."""
+        """Whether the machine needs no stack, as far as the limits allow to decide.
+
+        False with permutation phrases, whose machine has their elements on its stack.
+        """
         if not isinstance(self.reader, Network):
             return True
-        return not self.reader.together and isinstance(self._whole, Dfa)
+        if self.reader.together or self.reader.phrases:
+            return False
+        return isinstance(self._whole, Dfa)
 
     @property
     def machine(self) -> Dfa | Network:

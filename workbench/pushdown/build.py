@@ -177,7 +177,7 @@ def build(tree: GrammarTree, start: str = "start", limits: Limits = LIMITS) -> D
     Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     Source: Koo et al. 2024, §3.1; Allauzen & Riley 2012, §4.5 (replacement).
     """
-    return whole_machine(context_free(without_phrases(tree), start, limits), limits)
+    return whole_machine(context_free(tree, start, limits), limits)
 
 
 def whole_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:
@@ -200,11 +200,18 @@ def context_free(
     programmed: Callable[
         [GrammarTree, Mapping[str, Expression], Limits], RuleProgram
     ] = rule_program,
+    *,
+    phrases: bool = False,
 ) -> Cfg:
     """The checked grammar; ``programmed`` is ``rule_program`` or ``separate_program``.
 
-    Raises: BuildError for the errors of ``checks``; LimitError if a terminal is too large.
+    ``phrases``  whether permutation phrases stay: most readers of rules would read an element any
+                 number of times. Otherwise they are ordinary rules (``syntax.expand_phrases``).
+
+    Raises: BuildError for the errors of ``checks``; LimitError if a terminal is too large, or a
+            phrase becomes too many rules.
     """
+    tree = tree if phrases else without_phrases(tree)
     rules = gathered(tree)
     try:
         program = programmed(tree, rules, limits)
@@ -452,7 +459,9 @@ def build_separately(
 
     Raises: BuildError for the errors of ``checks``; LimitError if the machine is too large.
     """
-    return separate_machine(context_free(tree, start, limits, separate_program), limits)
+    return separate_machine(
+        context_free(tree, start, limits, separate_program, phrases=True), limits
+    )
 
 
 def separate_machine(cfg: Cfg, limits: Limits = LIMITS) -> Dfa | Network:

@@ -105,8 +105,8 @@ def separate_rules(program: RuleProgram, visited: Visited) -> set[int]:
     """The rules that stay rules if compiling must be fast (``build_separately``).
 
     Those that break cycles; rules that are only an automaton, or have a permutation phrase; and,
-    callees first, rules that are large or would be copied. None of a grammar that needs no stack and
-    is small even if every call is a copy.
+    callees first, rules that are large or would be copied. None of a grammar that needs no stack
+    and is small even if every call is a copy.
 
     Cost: linear, except for breaking cycles.
     """

@@ -209,6 +209,15 @@ def full_record() -> wire.Stop:
     return {"k": "stop", "reason": "model full", "words": words, "good": False}
 
 
+def uncounted_record() -> wire.Stop:
+    """The end of a run that was to finish its text, whose tokens to the end are not counted."""
+    words = (
+        "cut off: where this many properties are in any order, the tokens to the end are not"
+        " counted; allow more tokens, or clear 'any order'"
+    )
+    return {"k": "stop", "reason": "not counted", "words": words, "good": False}
+
+
 def reading_record(reading: Reading) -> wire.Stop:
     """The end of a text that was read: whether the grammar accepts it."""
     refused = reading.refused

@@ -37,6 +37,7 @@ from workbench.app.ui.run_records import (
     stop_record,
     token_record,
     turn_record,
+    uncounted_record,
 )
 from workbench.app.ui.shares import LIGHT, MODEL
 from workbench.app.ui.streams import BATCH_SECONDS, Work
@@ -187,8 +188,11 @@ def _steps(
             answer = None
             yield {**record_of(item, constraint, compiled, follower)}
     record = stop_record(generation.trace, milliseconds_since(started))
-    if generation.stop is StopReason.TOKEN_BUDGET and len(generation.steps) == room:
-        record |= full_record()
+    if generation.stop is StopReason.TOKEN_BUDGET:
+        if len(generation.steps) == room:
+            record |= full_record()
+        elif request.finish and budget is None:
+            record |= uncounted_record()
     taken = [*request.prefix, *generation.trace.token_ids]
     yield {**record, **text_facts(model, compiled, request, constraint, taken, generation.stop)}
 
@@ -210,6 +214,8 @@ def record_of(
 def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -> TokenMachine:
     """The requested constraint; under the budget of its whole text if the text must end in it.
 
+    Where many properties are in any order, tokens to the end are not counted: the text may be cut.
+
     Raises: as ``RunRequest.constraint`` and ``WithinBudget``.
     """
     constraint = request.machine(compiled, model.vocabulary)
@@ -218,6 +224,8 @@ def _constraint(request: RunRequest, compiled: Compiled, model: LanguageModel) -
     try:
         return request.within_budget(constraint, compiled, model)
     except LimitError as error:
+        if compiled.readable().has_phrases:
+            return constraint
         hint = "clear 'must finish', and allow more tokens: the text may then be cut"
         message = f"counting the tokens to the end of each text {error.message}"
         raise LimitError(message, error.budget, hint) from None

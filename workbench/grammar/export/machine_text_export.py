@@ -35,6 +35,7 @@ def write_machine(grammar: Grammar, states: int = MAX_WRITTEN_STATES) -> str:
             more than ``states`` states; LimitError.
     """
     _refuse_labels(grammar)
+    grammar = grammar.without_phrases
     if not grammar.is_regular:
         refuse_recursion(grammar, "no machine without a stack reads this", "KBNF, GBNF or Lark")
     dfa = grammar.dfa

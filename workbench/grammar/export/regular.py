@@ -185,6 +185,7 @@ def write_regex(
     Raises: BuildError if the language needs a stack, or the pattern would have more than
             ``longest`` characters; LimitError.
     """
+    grammar = grammar.without_phrases
     text = grammar.source.text
     labels = dialect is Dialect.PYTHON  # the dialect of regexes in this library
     own_regex = grammar.regex
