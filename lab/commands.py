@@ -20,7 +20,7 @@ from lab.bench.measurements import Record
 from lab.bench.peers.registry import OURS, chosen_engines
 from lab.bench.proper_costs import costs
 from lab.bench.proper_costs import table as costs_table
-from lab.bench.schema_worker import SCHEMA_ENGINES
+from lab.bench.schema_worker import ANY_ORDER, SCHEMA_ENGINES
 from lab.bench.schemas import WORK as SCHEMA_WORK
 from lab.bench.schemas import Plan as SchemaPlan
 from lab.bench.schemas import records_of, report
@@ -109,7 +109,8 @@ def bench(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Measure JSON Schemas instead: a line of FILE is a schema with its instances.",
+            help="Measure JSON Schemas instead: a line of FILE is a schema with its instances, or "
+            "a file of a folder.",
         ),
     ] = None,
     only: Annotated[
@@ -263,7 +264,8 @@ def _readers(peers: str) -> tuple[str, ...]:
 
     Raises: WorkbenchError for an unknown name or a peer that is not installed.
     """
-    return tuple(name for name in chosen_engines(peers) if name in SCHEMA_ENGINES)
+    readers = [name for name in chosen_engines(peers) if name in SCHEMA_ENGINES]
+    return (*readers[:1], ANY_ORDER, *readers[1:])
 
 
 def _schemas(plan: SchemaPlan, runner: Runner, out: Path | None, json: bool) -> None:
@@ -271,8 +273,10 @@ def _schemas(plan: SchemaPlan, runner: Runner, out: Path | None, json: bool) -> 
 
     Raises: WorkbenchError for a missing file or vocabulary; typer.Exit where a case failed.
     """
-    if not plan.file.is_file():
-        raise WorkbenchError(f"there is no file {str(plan.file)!r}", "name a file of JSON lines")
+    if not plan.file.exists():
+        raise WorkbenchError(
+            f"there is no file {str(plan.file)!r}", "name a file of JSON lines, or a folder"
+        )
     Vocabulary.load(plan.vocabulary)
 
     def show(outcome: Outcome) -> None:

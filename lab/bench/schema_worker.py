@@ -26,6 +26,9 @@ from workbench.grammar.grammar import Grammar
 from workbench.grammar.notations import Notation
 from workbench.vocabulary.vocabulary import Vocabulary
 
+#: The spelling of an instance in MaskBench.
+AS_WRITTEN = "file/spaced/raw"
+
 #: ``compiled``: the engine computed a first mask; ``refused``: it raised its error type;
 #: ``failed``: our engine raised another error; ``crashed``, ``timed out``: its process did.
 Status = Literal["compiled", "refused", "failed", "crashed", "timed out"]
@@ -87,11 +90,31 @@ class SchemaRecord:
     #: By which the process has grown up to here.
     kilobytes: int = 0
 
+    #: The instances that are valid.
+    valid_tests: list[int] = field(default_factory=list)
+
     @property
     def passes(self) -> bool:
         """Whether it compiles and every instance in declared order is judged rightly."""
         declared = (one.startswith("declared") for how in self.wrong.values() for one in how)
         return self.status == "compiled" and not any(declared)
+
+    @property
+    def refuses_valid(self) -> bool:
+        """Whether it compiles and refuses a valid instance as ``json.dumps`` writes it."""
+        return self._is_wrong(valid=True)
+
+    @property
+    def accepts_invalid(self) -> bool:
+        """Whether it compiles and accepts an invalid instance as ``json.dumps`` writes it."""
+        return self._is_wrong(valid=False)
+
+    def _is_wrong(self, *, valid: bool) -> bool:
+        """Whether an instance is judged wrongly, written as in MaskBench."""
+        return self.status == "compiled" and any(
+            AS_WRITTEN in how and (int(number) in self.valid_tests) == valid
+            for number, how in self.wrong.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +142,22 @@ class SchemaPeer(Protocol):
 class OurSchemas(Ours):
     """The exact engine, with the limits of the page."""
 
+    order = "declared"
+
     def compile(self, schema: str) -> CompiledSchema:
         phases: list[Phase] = []
-        grammar = Grammar.from_text(schema, Notation.JSON_SCHEMA, phases=phases)
+        grammar = Grammar.from_text(schema, Notation.JSON_SCHEMA, phases=phases, order=self.order)
         with timed("constraint", phases):
             compiled = automaton(grammar, self.vocabulary, LIMITS)
         return CompiledSchema(
             compiled, grammar.accepts, {one.name: one.milliseconds for one in phases}
         )
+
+
+class OurSchemasInAnyOrder(OurSchemas):
+    """The exact engine, with properties in any order."""
+
+    order = "any"
 
 
 class LLGuidanceSchemas(LLGuidance):
@@ -161,12 +192,21 @@ class XGrammarSchemas(XGrammar):
         return CompiledSchema(compiled, accepts, {})
 
 
-#: The engines that read schemas, by their names in ``ENGINES``.
+#: Our engine, with properties in any order.
+ANY_ORDER = f"{OURS}-any-order"
+
+#: The engines that read schemas, by their names in ``ENGINES``, and ``ANY_ORDER``.
 SCHEMA_ENGINES: dict[str, Callable[[Vocabulary], SchemaPeer]] = {
     OURS: OurSchemas,
+    ANY_ORDER: OurSchemasInAnyOrder,
     "llguidance": LLGuidanceSchemas,
     "xgrammar": XGrammarSchemas,
 }
+
+
+def version_of(engine: str) -> str:
+    """The installed version of an engine of ``SCHEMA_ENGINES``."""
+    return ENGINES[OURS if engine == ANY_ORDER else engine].version
 
 
 #: Compilations at most, and seconds after which none begins.
@@ -178,7 +218,7 @@ _POINTER = re.compile(r"(?:^|\s)/?(?:[^\s:]*/)?([$\w]+):")
 
 def _serve(engine: str, vocabulary: str, alarm: int) -> None:
     """Answer each row with its record, and the kilobytes used since the first one."""
-    if engine == OURS and not wait_until_compiled():
+    if engine in (OURS, ANY_ORDER) and not wait_until_compiled():
         raise RuntimeError("the kernels are not compiled, so nothing is measured")
     peer = SCHEMA_ENGINES[engine](Vocabulary.load(vocabulary))
     _compile(peer, '{"type": "object", "properties": {"a": {"type": "integer"}}}')
@@ -199,7 +239,7 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
     text = json.dumps(row["schema"], ensure_ascii=False)
     about: dict[str, Any] = {
         "engine": engine,
-        "version": ENGINES[engine].version,
+        "version": version_of(engine),
         "id": row["id"],
         "suite": row.get("suite", ""),
         "subset": row.get("subset", ""),
@@ -217,7 +257,7 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
         message = f"{type(error).__name__}: {error}"[:300]
         return SchemaRecord(
             **about,
-            status="failed" if engine == OURS else "refused",
+            status="failed" if engine in (OURS, ANY_ORDER) else "refused",
             reason=message,
             keyword=message[:60],
         )
@@ -232,6 +272,7 @@ def _record(peer: SchemaPeer, engine: str, row: dict[str, Any]) -> SchemaRecord:
         tallies=tallies,
         wrong=wrong,
         mask_us=_mask_times(peer, compiled.compiled, row),
+        valid_tests=[number for number, test in enumerate(row["tests"]) if test["valid"]],
     )
 
 

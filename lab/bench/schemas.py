@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lab.bench.measurements import median, percentile_99
-from lab.bench.peers.registry import ENGINES, OURS
-from lab.bench.schema_worker import SchemaRecord, Tally
+from lab.bench.peers.registry import OURS
+from lab.bench.schema_worker import SchemaRecord, Status, Tally, version_of
 from workbench.audits.instances import rows_of
 from workbench.base.text_tables import figure, format_table
 from workbench.engines.answering import AnsweringProcess, EngineLostError
@@ -33,16 +33,27 @@ def report(records: Sequence[SchemaRecord]) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+#: How a schema can end besides compiling.
+ENDS: tuple[Status, ...] = ("refused", "failed", "crashed", "timed out")
+
+
 def _shares(of: dict[str, list[SchemaRecord]]) -> str:
+    """Schemas by how they end; one passes if its instances, as written, are judged rightly."""
     rows: list[tuple[str, ...]] = [
-        ("schemas", "compiled", "", "refused", "failed", "crashed", "timed out", "peak MB")
+        ("schemas", "compiled", "", "passing", "", "refuses valid", "accepts invalid", *ENDS, "MB")
     ]
     for records in of.values():
         by = Counter(r.status for r in records)
         grew = max(r.kilobytes for r in records) / 1024
-        ends = (str(by[s]) for s in ("refused", "failed", "crashed", "timed out"))
+        ends = (str(by[s]) for s in ENDS)
+        over = sum(record.refuses_valid for record in records)
+        under = sum(record.accepts_invalid for record in records)
         done = by["compiled"]
-        rows.append((_name(records), str(done), _share(done, len(records)), *ends, figure(grew)))
+        right = sum(
+            r.status == "compiled" and not (r.refuses_valid or r.accepts_invalid) for r in records
+        )
+        shares = str(done), _share(done, len(records)), str(right), _share(right, len(records))
+        rows.append((_name(records), *shares, str(over), str(under), *ends, figure(grew)))
     return format_table(rows)
 
 
@@ -136,7 +147,7 @@ def _phases(records: Sequence[SchemaRecord]) -> str:
 
 def _refusals(records: Sequence[SchemaRecord]) -> str:
     lines = []
-    for status in ("refused", "failed", "crashed", "timed out"):
+    for status in ENDS:
         some = [r for r in records if r.status == status]
         by = Counter(r.keyword for r in some).most_common()
         for keyword, count in by:
@@ -171,8 +182,8 @@ WORK = Work(*(f"{__name__}:{name}" for name in ("prepare", "run", "given")))
 #: The fields of a record that differ between runs.
 _MEASURED = ("ms", "cpu_ms", "first_ms", "parts", "mask_us", "kilobytes")
 
-#: Fields whose names depend on the schema, which a row has as texts of JSON.
-_TEXTS = ("parts", "tallies", "wrong")
+#: Lists, and fields whose names depend on the schema, which a row has as texts of JSON.
+_TEXTS = ("parts", "tallies", "wrong", "valid_tests")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +210,7 @@ class Plan:
             shard = json.dumps(
                 {"engine": engine, "vocabulary": self.vocabulary, "patience": self.patience}
             )
-            version = ENGINES[engine].version
+            version = version_of(engine)
             for row in rows:
                 digest = hashlib.sha256(json.dumps(row).encode()).hexdigest()[:8]
                 key = f"{row['id']} ({digest}) · {engine} {version}"
@@ -266,7 +277,7 @@ def records_of(outcomes: Sequence[Outcome]) -> list[SchemaRecord]:
 def _lost(engine: str, row: Record, lost: EngineLostError) -> SchemaRecord:
     return SchemaRecord(
         engine=engine,
-        version=ENGINES[engine].version,
+        version=version_of(engine),
         id=row["id"],
         suite=row.get("suite", ""),
         subset=row.get("subset", ""),

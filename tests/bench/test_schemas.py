@@ -13,7 +13,7 @@ from lab.bench.schema_worker import SchemaRecord, Tally, judged
 from lab.bench.schemas import WORK, Plan, prepare, records_of, report
 from lab.commands import app
 from workbench.app.cli.main import app as installed
-from workbench.audits.instances import in_declared_order, spellings
+from workbench.audits.instances import in_declared_order, rows_of, spellings
 from workbench.tasks.runners import InProcess
 
 A_B: dict[str, Any] = {"properties": {"a": {}, "b": {}}}
@@ -92,6 +92,34 @@ def test_a_file_is_measured_in_a_process(file: Path) -> None:
     assert two.keyword == "uniqueItems"
     assert one.mask_us
     assert one.kilobytes >= 0
+
+
+@pytest.mark.slow
+def test_a_folder_is_measured_in_the_order_of_its_instances(tmp_path: Path) -> None:
+    closed = {**A_B, "additionalProperties": False}
+    tests = [
+        {"data": {"b": 1, "a": 2}, "valid": True, "description": "in another order"},
+        {"data": {"c": 1}, "valid": False},
+    ]
+    for name in ("Github_easy---o1", "JME_7"):
+        text = json.dumps({"schema": closed, "tests": tests, "meta": {}})
+        (tmp_path / f"{name}.json").write_text(text)
+    engines = ("workbench", "workbench-any-order")
+    plan = Plan(tmp_path, engines, "all-bytes", "easy")
+    declared, any_order = records_of([*InProcess().outcomes(WORK, plan.tasks())])
+    assert (declared.id, declared.subset) == ("Github_easy---o1", "Github_easy")
+    assert (declared.passes, declared.refuses_valid, declared.accepts_invalid) == (
+        True,
+        True,
+        False,
+    )
+    assert (any_order.passes, any_order.refuses_valid, any_order.valid_tests) == (True, False, [0])
+    lines = report([declared, any_order]).splitlines()
+    assert [line.split()[2:6] for line in lines[1:3]] == [
+        ["1", "100.0", "%", "0"],
+        ["1", "100.0", "%", "1"],
+    ]
+    assert {row["subset"] for row in rows_of(tmp_path, "JME")} == {"JME"}
 
 
 @pytest.mark.slow

@@ -159,9 +159,23 @@ def _resolve(root: Json, reference: Json) -> Json:
 
 
 def rows_of(file: Path, only: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file whose id, suite or subset holds a text."""
+    """The rows of a file or folder whose id, suite or subset holds a text.
+
+    A folder, such as MaskBench's, has a file of JSON for each row, named ``SUBSET---ID.json`` or
+    ``SUBSET_NUMBER.json``.
+    """
+    for row in _rows_of_folder(file) if file.is_dir() else _rows_of_lines(file):
+        if any(only in row.get(key, "") for key in ("id", "suite", "subset")):
+            yield row
+
+
+def _rows_of_lines(file: Path) -> Iterator[dict[str, Any]]:
     with file.open(encoding="utf-8") as lines:
-        for line in lines:
-            row = json.loads(line)
-            if any(only in row.get(key, "") for key in ("id", "suite", "subset")):
-                yield row
+        yield from map(json.loads, lines)
+
+
+def _rows_of_folder(folder: Path) -> Iterator[dict[str, Any]]:
+    for file in sorted(folder.glob("*.json")):
+        row = json.loads(file.read_text("utf-8"))
+        subset = file.stem.partition("---")[0]
+        yield {"id": file.stem, "subset": re.sub(r"_\d+$", "", subset), **row}

@@ -15,11 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.nfa import Ints
-from workbench.base.kernels import njit
+from workbench.base.kernels import inner, int64, njit
 from workbench.pushdown.network import Network, PhraseRule
 from workbench.syntax.permutation_phrases import (
     BEGIN,
-    END,
     FIRST_ELEMENT,
     PermutationPhrase,
     Written,
@@ -40,7 +39,8 @@ class PhraseArrays(NamedTuple):
 
     Shape: Q states, W words of 64 bits. ``marks`` (n, 2) int32: the number of an element's mark
            and the state after it; those of state q are ``first[q]:first[q + 1]``. ``guarded``
-           (Q, 2) int32, columns ``KIND`` and ``FOLLOWING``; ``guards`` (m, W) int64, sets of marks.
+           (Q, 2) int32, columns ``KIND`` and ``FOLLOWING``; ``guards`` (m, W) int64, sets of marks,
+           one for each state of a rule with a phrase.
            Without phrases all are empty.
     """
 
@@ -63,64 +63,93 @@ class PhraseArrays(NamedTuple):
             return PhraseArrays.none()
         words = max((rule.phrase.marks + 63) // 64 for rule in rules)
         guarded = np.full((states, 2), -1, np.int32)
-        guards = np.empty((0, words), np.int64)
+        guards = np.zeros((sum(rule.end - rule.first for rule in rules), words), np.uint64)
+        row = 0
         for number, rule in enumerate(rules):
-            rows, row_of = _guards(network, rule, words)
-            with_guard = np.flatnonzero(row_of >= 0)
-            guarded[rule.first + with_guard, KIND] = HAS_GUARD
-            guarded[rule.first + with_guard, FOLLOWING] = len(guards) + row_of[with_guard]
-            guards = np.concatenate([guards, rows])
-            for mark, kind in ((BEGIN, BEGINS + number), (END, ENDS)):
-                its = rule.marks[rule.marks[:, 1] == mark]
-                guarded[its[:, 0]] = np.stack([np.full(len(its), kind), its[:, 2]], axis=1)
+            size = rule.end - rule.first
+            table = np.ascontiguousarray(network.table[rule.first : rule.end])
+            scratch = np.empty((2, size + 1), np.int32), np.empty(table.size, np.int32)
+            _guard(table, rule.marks, rule.first, number, row, guarded, guards, *scratch)
+            row += size
         marks = np.concatenate([rule.marks for rule in rules])
         marks = marks[marks[:, 1] >= FIRST_ELEMENT]
         marks = marks[np.argsort(marks[:, 0], kind="stable")]
         first = np.searchsorted(marks[:, 0], np.arange(states + 1)).astype(np.int32)
-        return PhraseArrays(first, np.ascontiguousarray(marks[:, 1:]), guarded, guards)
+        return PhraseArrays(
+            first, np.ascontiguousarray(marks[:, 1:]), guarded, guards.view(np.int64)
+        )
 
 
-def _guards(network: Network, rule: PhraseRule, words: int) -> tuple[Longs, Ints]:
-    """The guards of a rule, and the one of each of its states, −1 for none.
+@njit()
+def _guard(
+    table: Ints, marks: Ints, begin: int, phrase: int, row: int, guarded: Ints,
+    guards: npt.NDArray[np.uint64], space: Ints, before: Ints,
+) -> None:  # fmt: skip
+    """Write the guards of a rule, whose states are numbered from ``begin``, from ``row`` on.
 
     A guard is the set of marks that can come first after a state. There is none where all can,
     since one of them is always free, and none before and after the phrase.
     """
-    size, marks = rule.end - rule.first, rule.marks - [rule.first, 0, rule.first]
-    sources, columns = (network.table[rule.first : rule.end] >= 0).nonzero()
-    targets = network.table[rule.first + sources, columns] - rule.first
-    by_target = np.argsort(targets, kind="stable")
-    before = sources[by_target].astype(np.int32)
-    first = np.searchsorted(targets[by_target], np.arange(size + 1)).astype(np.int32)
-    following = np.zeros((size, words), np.uint64)
-    inner = marks[marks[:, 1] != BEGIN].astype(np.int32)
-    _spread_back(first, before, inner, following, np.empty(size, np.int32))
-    everything = np.bitwise_or.reduce(following, axis=0)
-    has_guard = (following != everything).any(axis=1) & (following != 0).any(axis=1)
-    # the marks themselves, not the states before the phrase: it begins with nothing written
-    rows, row_of = np.unique(following[has_guard], axis=0, return_inverse=True)
-    guards = np.full(size, -1, np.int32)
-    guards[has_guard] = row_of.reshape(-1)
-    return rows.view(np.int64), guards
-
-
-@njit()
-def _spread_back(
-    first: Ints, before: Ints, marks: Ints, following: npt.NDArray[np.uint64], stack: Ints
-) -> None:
-    """Add each mark to its state and to all states from which that is reached without a mark."""
+    first, stack = space[0], space[1]
+    _sources(table, begin, first, before)
     for k in range(len(marks)):
+        if marks[k, 1] == BEGIN:
+            continue
         word, bit = marks[k, 1] >> 6, np.uint64(1) << np.uint64(marks[k, 1] & 63)
-        stack[0], top = marks[k, 0], 1
-        following[marks[k, 0], word] |= bit
+        stack[0], top = marks[k, 0] - begin, 1
+        guards[row + stack[0], word] |= bit
         while top > 0:
             top -= 1
             state = stack[top]
             for edge in range(first[state], first[state + 1]):
-                if following[before[edge], word] & bit == 0:
-                    following[before[edge], word] |= bit
+                source = row + before[edge]
+                if guards[source, word] & bit == 0:
+                    guards[source, word] |= bit
                     stack[top] = before[edge]
                     top += 1
+    for word in range(guards.shape[1]):
+        everything = np.uint64(0)
+        for state in range(len(table)):
+            everything |= guards[row + state, word]
+        for state in range(len(table)):
+            if guards[row + state, word] != everything:
+                guarded[begin + state, KIND], guarded[begin + state, FOLLOWING] = 0, row + state
+    for state in range(len(table)):
+        has_marks = False
+        for word in range(guards.shape[1]):
+            has_marks |= guards[row + state, word] != 0
+        is_guarded = guarded[begin + state, KIND] >= 0 and has_marks
+        guarded[begin + state, KIND] = HAS_GUARD if is_guarded else -1
+    for k in range(len(marks)):
+        if marks[k, 1] < FIRST_ELEMENT:
+            kind = BEGINS + phrase if marks[k, 1] == BEGIN else ENDS
+            guarded[marks[k, 0], KIND], guarded[marks[k, 0], FOLLOWING] = kind, marks[k, 2]
+
+
+@inner
+def _sources(table: Ints, begin: int, first: Ints, before: Ints) -> None:
+    """The states with an edge to each state: those to q are ``before[first[q]:first[q + 1]]``."""
+    first[:] = 0
+    for state in range(len(table)):
+        last = int64(-1)
+        for column in range(table.shape[1]):
+            target = int64(table[state, column])
+            if target >= 0 and target != last:
+                first[target - begin + 1] += 1
+                last = target
+    for state in range(len(table)):
+        first[state + 1] += first[state]
+    for state in range(len(table)):
+        last = int64(-1)
+        for column in range(table.shape[1]):
+            target = int64(table[state, column])
+            if target >= 0 and target != last:
+                before[first[target - begin]] = state
+                first[target - begin] += 1
+                last = target
+    for state in range(len(table), 0, -1):
+        first[state] = first[state - 1]
+    first[0] = 0
 
 
 class WrittenSets:

@@ -84,7 +84,7 @@ class PermutationPhrase:
     def is_possible(self) -> bool:
         """Whether the phrase has a text."""
         if not self._is_plain:
-            return self._can_end(self.initial, set())
+            return self._can_end(self.initial, {})
         fits = self.high is None or self.required.bit_count() <= self.high
         return fits and (self._repeats or self._all.bit_count() >= self.low)
 
@@ -117,9 +117,9 @@ class PermutationPhrase:
             if self.high is not None and self.high - count == missing.bit_count():
                 marks &= self._satisfying(missing)
         else:
-            dead = set[Written]()
+            decided: dict[Written, bool] = {}
             for number in _bits(marks):
-                if not self._can_end(self.after(written, number), dead):
+                if not self._can_end(self.after(written, number), decided):
                     marks ^= 1 << number
         is_complete = not missing and count >= self.low
         return marks << FIRST_ELEMENT | is_complete << END
@@ -179,34 +179,42 @@ class PermutationPhrase:
 
     def _satisfying(self, conditions: int) -> int:
         """The elements that satisfy one of some conditions, as bits."""
-        return sum(
-            1 << number
-            for number in _bits(self._all)
-            if self.elements[number].satisfies & conditions
-        )
+        elements = 0
+        for condition in _bits(conditions):
+            elements |= self._satisfied_by.get(condition, 0)
+        return elements & self._all
 
-    def _can_end(self, written: Written, dead: set[Written]) -> bool:
+    @cached_property
+    def _satisfied_by(self) -> dict[int, int]:
+        """For each condition the elements that satisfy it, as bits."""
+        satisfied: dict[int, int] = {}
+        for number, element in enumerate(self.elements):
+            for condition in _bits(element.satisfies):
+                satisfied[condition] = satisfied.get(condition, 0) | 1 << number
+        return satisfied
+
+    def _can_end(self, written: Written, decided: dict[Written, bool]) -> bool:
         """Whether further elements complete the phrase: a depth-first search.
 
-        ``dead`` are sets for which they do not; the search adds what it finds.
+        ``decided`` are answers of searches before; this one adds its own.
 
         Cost: exponential in the worst case.
         """
-        waiting = [written]
-        seen = set[Written]()
+        waiting, seen = [written], set[Written]()
         while waiting:
             check_time_budget()
             satisfied, count = current = waiting.pop()
-            if current in seen or current in dead:
+            missing = self.required & ~satisfied
+            if decided.get(current, not missing and count >= self.low):
+                decided[written] = True
+                return True
+            if current in seen or current in decided:
                 continue
             seen.add(current)
-            missing = self.required & ~satisfied
-            if not missing and count >= self.low:
-                return True
             useful = self._useful(current, missing)
             useful.sort(key=lambda number: -self.elements[number].satisfies.bit_count())
             waiting += [self.after(current, number) for number in useful]
-        dead |= seen
+        decided |= dict.fromkeys(seen, False)
         return False
 
     def _useful(self, written: Written, missing: int) -> list[int]:
@@ -214,18 +222,16 @@ class PermutationPhrase:
         satisfied, count = written
         if not self._is_below(count):
             return []
-        could = [*_bits(self._could_follow(satisfied))]
+        could = self._could_follow(satisfied)
         if count < self.low:
-            again = any(not each.satisfies & each.excluded_by for each in self._those(could))
-            return could if again or count + len(could) >= self.low else []
-        gains = [(each.satisfies & missing).bit_count() for each in self._those(could)]
-        too_many = self.high is not None and missing.bit_count() > (self.high - count) * max(
-            gains, default=0
-        )
-        return [number for number, gain in zip(could, gains, strict=True) if gain and not too_many]
-
-    def _those(self, numbers: list[int]) -> list[Element]:
-        return [self.elements[number] for number in numbers]
+            is_enough = self._repeats or count + could.bit_count() >= self.low
+            return [*_bits(could)] if is_enough else []
+        useful = [*_bits(could & self._satisfying(missing))]
+        if self.high is not None:
+            gains = ((self.elements[each].satisfies & missing).bit_count() for each in useful)
+            if missing.bit_count() > (self.high - count) * max(gains, default=0):
+                return []
+        return useful
 
 
 def _bits(number: int) -> Iterator[int]:
