@@ -1,4 +1,4 @@
-"""Operations on languages, each compared with its definition on every short text."""
+"""Operations on languages, each compared with its definition on every short text; witness()."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from workbench.automata.operations import (
     first_match,
     intersection,
     literals,
+    shortest,
     some_bytes,
     substrings,
     union,
     without_match,
+    witness,
 )
 from workbench.base.dfa import Dfa
 from workbench.base.errors import LimitError
@@ -191,3 +193,31 @@ def test_operations_keep_larger_alphabets() -> None:
     assert len(outside.classes) == 300
     assert not outside.finals[outside.step(outside.initial, 260)]
     assert outside.finals[outside.step(outside.initial, 261)]
+
+
+#   left            right           witness     because
+WITNESSES = [
+    ("a*",          "(a|aa)*",      None,       "equal"),
+    ("a*",          "a+",           b"",        "the empty text"),
+    ("a|b",         "b|c",          b"a",       "the first by bytes among the shortest"),
+    ("(ab)*",       "(ab)*abab",    b"",        "nothing read"),
+    ("[^x]",        "[^xé]",        "é".encode(), "a character of two bytes"),
+    (r"[^\s\S]",    "abc",          b"abc",     "against the empty language"),
+    ("a{0,50}",     "a{0,49}",      b"a" * 50,  "far away"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("left", "right", "text", "because"), WITNESSES)
+def test_the_witness_is_the_shortest_text_of_one_machine_alone(
+    left: str, right: str, text: bytes | None, because: str
+) -> None:
+    assert witness(machine(left), machine(right)) == text, because
+    assert witness(machine(right), machine(left)) == text, because
+    assert equivalent(machine(left), machine(right)) is (text is None)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"), [("b+|ab?", b"a"), (r"[^\s\S]", None), ("x*", b""), (r"\d{3}", b"000")]
+)
+def test_the_shortest_text_of_a_language(pattern: str, text: bytes | None) -> None:
+    assert shortest(machine(pattern)) == text

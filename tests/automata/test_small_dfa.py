@@ -1,4 +1,4 @@
-"""small_dfa() and minimize() give the same tables as determinize() and minimize_in_rounds()."""
+"""small_dfa(), direct_dfa() and minimize() give the tables of determinize() and minimize_in_rounds()."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from hypothesis import strategies as st
 from workbench.automata.determinize import determinize
 from workbench.automata.minimize import minimize, minimize_in_rounds
 from workbench.automata.nfa import Nfa, NfaBuilder
-from workbench.automata.small_dfa import SMALL, small_dfa
+from workbench.automata.small_dfa import SMALL, direct_dfa, small_dfa
 from workbench.automata.thompson import thompson
-from workbench.base.dfa import Dfa
-from workbench.base.limits import LIMITS
+from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.syntax.regex.parser import parse_regex
 
 
+def nfa_of(pattern: str) -> Nfa:
+    return thompson(parse_regex(Source(pattern, "regex")))
+
+
 def check(nfa: Nfa) -> None:
-    small, large = small_dfa(nfa), determinize(nfa)
-    slow = minimize_in_rounds(large, LIMITS.clock())
+    large = determinize(nfa)
+    slow, small, direct = minimize_in_rounds(large, LIMITS.clock()), small_dfa(nfa), direct_dfa(nfa)
     assert small is not None
-    check_equal(small, slow)
-    check_equal(minimize(large), slow)
-
-
-def check_equal(small: Dfa, slow: Dfa) -> None:
-    assert np.array_equal(small.classes, slow.classes)
-    assert np.array_equal(small.table, slow.table)
-    assert np.array_equal(small.finals, slow.finals)
-    assert (small.table.dtype, small.classes.dtype) == (slow.table.dtype, slow.classes.dtype)
+    for dfa in (small, minimize(large), direct or slow):
+        assert np.array_equal(dfa.classes, slow.classes)
+        assert np.array_equal(dfa.table, slow.table)
+        assert np.array_equal(dfa.finals, slow.finals)
+        assert dfa.initial == slow.initial
+        assert (dfa.table.dtype, dfa.classes.dtype) == (slow.table.dtype, slow.classes.dtype)
 
 
 #   pattern                          because
@@ -49,8 +49,8 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("pattern", "because"), PATTERNS, ids=[row[1] for row in PATTERNS])
-def test_patterns(pattern: str, because: str) -> None:
-    check(thompson(parse_regex(Source(pattern, "regex"))))
+def test_patterns_have_the_tables_of_the_slow_functions(pattern: str, because: str) -> None:
+    check(nfa_of(pattern))
 
 
 STATES = st.integers(0, 6)
@@ -76,9 +76,41 @@ def test_any_machine(
     check(builder.build(initial, finals))
 
 
-def test_none_for_large_machines() -> None:
-    large = thompson(parse_regex(Source("(a|b)*a(a|b){12}", "regex")))
+def test_small_dfa_is_none_for_large_machines() -> None:
+    large = nfa_of("(a|b)*a(a|b){12}")
     assert small_dfa(large) is None, f"2^13 states, not {SMALL}"
-    few = thompson(parse_regex(Source("abcdef", "regex")))
+    few = nfa_of("abcdef")
     assert small_dfa(few, most=6) is None, "seven states"
     assert small_dfa(few, most=7) is not None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "made", "because"),
+    [
+        ("abc", True, "one path"),
+        (
+            '"(?P<SUBSTRING_OF>abcbcé)"',
+            True,
+            "each letter leads to one state of the suffix automaton",
+        ),
+        ("(?P<TEXT_UNTIL>aab)", True, "each letter leads to one state of the phrase"),
+        ("[^x]{3}é*", True, "characters of several bytes"),
+        ("(ab|ac)d", True, "options share their first letters"),
+        ("a*a", False, "'a' leads back and to the end"),
+        ("(a|b)*a(a|b)", False, "several states for one text"),
+    ],
+)
+def test_built_directly_if_a_symbol_leads_to_one_state(
+    pattern: str, made: bool, because: str
+) -> None:
+    assert (direct_dfa(nfa_of(pattern)) is not None) is made, because
+    check(nfa_of(pattern))
+
+
+def test_nothing_is_built_directly_above_the_states_limit() -> None:
+    assert direct_dfa(nfa_of("abcdef"), Limits(states=6)) is None
+    assert direct_dfa(nfa_of("abcdef"), Limits(states=7)) is not None
+
+
+def test_nothing_is_built_directly_for_a_language_without_texts() -> None:
+    assert direct_dfa(nfa_of(r"a[^\s\S]")) is None

@@ -9,7 +9,7 @@ import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import cases, encode, texts, toy
-from tests.constraint.proper.test_constraint import of_case, sequences
+from tests.constraint.proper.test_proper import of_case, sequences
 from workbench.analysis.random_texts import samples
 from workbench.constraint.methods.proper.proper import NestedRows, ProperConstraint
 from workbench.grammar.grammar import Grammar

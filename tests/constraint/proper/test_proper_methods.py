@@ -1,4 +1,4 @@
-"""The methods by their names, as the front door offers them."""
+"""The methods by their names, as ``compile`` offers them."""
 
 from __future__ import annotations
 

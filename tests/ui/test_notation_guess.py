@@ -1,4 +1,4 @@
-"""A text in another notation is recognised; one that is only begun, or is its own, is not."""
+"""What a text looks like: another notation, or a tool description with a schema inside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.notation_guess import other_notation
+from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.notations import Notation
 
@@ -82,3 +82,57 @@ def test_compile_record_has_the_guess(handlers: Handlers) -> None:
     assert compile_grammar(handlers, {"text": "[0-9]+", "notation": "kbnf"})["looks"] == "regex"
     assert compile_grammar(handlers, {"text": "a ::= 'b';", "notation": "regex"})["looks"] == "kbnf"
     assert compile_grammar(handlers, {"text": "[0-9]+", "notation": "regex"})["looks"] == ""
+
+
+SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}}'
+NAMED = '"name": "weather", "description": "today\'s"'
+
+#   text                                                                    where, why
+DESCRIPTIONS = [
+    (f'{{{NAMED}, "parameters": {SCHEMA}}}',                                  "/parameters"),
+    (f'{{"type": "function", "function": {{{NAMED}, "parameters": {SCHEMA}}}}}', "/function/parameters"),
+    (f'{{"type": "function", {NAMED}, "parameters": {SCHEMA}}}',              "/parameters"),
+    (f'[{{{NAMED}, "input_schema": {SCHEMA}}}]',                              "/0/input_schema"),
+    (f'{{{NAMED}, "inputSchema": {SCHEMA}}}',                                 "/inputSchema"),
+    (f'{{"type": "json_schema", "json_schema": {{{NAMED}, "strict": true, "schema": {SCHEMA}}}}}', "/json_schema/schema"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "pointer"), DESCRIPTIONS, ids=[row[1] for row in DESCRIPTIONS])
+def test_the_schema_of_a_tool(text: str, pointer: str) -> None:
+    assert schema_inside(text) == {"pointer": pointer, "text": SCHEMA}
+
+
+def test_lines_of_the_schema_of_a_tool_move_to_the_margin() -> None:
+    text = (
+        '{\n  "name": "f",\n  "parameters": {\n    "type": "object",\n    "properties": {}\n  }\n}'
+    )
+    found = schema_inside(text)
+    assert found is not None
+    assert found["text"] == '{\n  "type": "object",\n  "properties": {}\n}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SCHEMA,
+        '{"properties": {}, "name": "x", "parameters": {}}',  # a schema with custom keywords
+        '{"parameters": {"type": "object"}}',  # nothing is named
+        '{"name": 3, "parameters": {}}',
+        '{"name": "f", "parameters": true}',
+        f"[{SCHEMA}, {SCHEMA}]",
+        '{"name": "f", "parameters": {',
+        "true",
+        "",
+    ],
+)
+def test_a_text_that_describes_no_tool_has_no_schema_inside(text: str) -> None:
+    assert schema_inside(text) is None
+
+
+def test_compile_record_has_the_schema(handlers: Handlers) -> None:
+    for text, pointer in DESCRIPTIONS:
+        reported = compile_grammar(handlers, {"text": text, "notation": "json_schema"})
+        assert reported["inside"]["pointer"] == pointer
+        assert compile_grammar(handlers, {"text": text, "notation": "kbnf"})["inside"] is None
+    assert compile_grammar(handlers, {"text": SCHEMA, "notation": "json_schema"})["inside"] is None

@@ -11,7 +11,7 @@ import pytest
 
 import workbench as wb
 from tests.constraint.proper.oracles import cases, figures, toy
-from tests.constraint.proper.test_constraint import sequences
+from tests.constraint.proper.test_proper import sequences
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import WorkbenchError
 from workbench.constraint.methods.proper.guide_states import SAME_PIECE

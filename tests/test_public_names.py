@@ -27,7 +27,7 @@ def test_error_for_an_unknown_name() -> None:
 
 
 @pytest.mark.slow
-def test_importing_the_front_door_is_light() -> None:
+def test_importing_the_package_loads_no_heavy_library() -> None:
     """Importing the package imports neither torch nor Gradio nor lark."""
     code = "import sys, workbench as wb; wb.Grammar.from_regex('a'); print(*sys.modules)"
     loaded = subprocess.run(
