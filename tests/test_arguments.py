@@ -239,7 +239,7 @@ def test_error_messages(given: dict[str, Any], message: str) -> None:
     assert str(caught.value) == message
 
 
-def test_bounds() -> None:
+def test_bounds_include_their_ends_except_above() -> None:
     assert [value in Between(0, 1) for value in (-1, 0, 1, 2)] == [False, True, True, False]
     assert [value in Between(0, above=True) for value in (0, 1, float("nan"))] == [
         False,

@@ -72,7 +72,7 @@ CASES = [
     CASES,
     ids=[row[-1] for row in CASES],
 )
-def test_difference(
+def test_two_grammars_differ_by_their_shortest_texts(
     first: str,
     second: str,
     same: bool | None,

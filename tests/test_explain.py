@@ -45,7 +45,7 @@ EXPLAINED = [
 
 
 @pytest.mark.parametrize(("grammar", "so_far", "token", "read", "fails", "said"), EXPLAINED)
-def test_explained(
+def test_a_forbidden_token_is_explained(
     grammar: Grammar, so_far: str | bytes, token: str | None, read: bytes, fails: str, said: str
 ) -> None:
     why = wb.explain(grammar, so_far, token)
@@ -80,7 +80,9 @@ NOTES = [
 
 
 @pytest.mark.parametrize(("so_far", "token", "note"), NOTES)
-def test_notes(so_far: str | bytes, token: str | bytes | None, note: str) -> None:
+def test_a_note_says_what_is_needed_instead(
+    so_far: str | bytes, token: str | bytes | None, note: str
+) -> None:
     assert wb.explain(JSON, so_far, token).note == note
 
 

@@ -283,7 +283,9 @@ def test_an_error_that_only_the_author_can_decide_has_no_fix(notation: str, text
         ("a", (), None),
     ],
 )
-def test_nearest(word: str, known: tuple[str, ...], wanted: str | None) -> None:
+def test_the_nearest_name_is_suggested(
+    word: str, known: tuple[str, ...], wanted: str | None
+) -> None:
     assert nearest(word, known) == wanted
     hint, fix = suggestion(word, known, "write one of them")
     assert fix == wanted

@@ -38,7 +38,9 @@ CHECKS = [
 @pytest.mark.parametrize(
     ("grammar", "text", "message", "rules"), CHECKS, ids=[c[1] for c in CHECKS]
 )
-def test_check(grammar: Grammar, text: str, message: str, rules: tuple[str, ...]) -> None:
+def test_a_verdict_has_its_message_and_position(
+    grammar: Grammar, text: str, message: str, rules: tuple[str, ...]
+) -> None:
     verdict = grammar.check(text)
     assert str(verdict) == message
     assert verdict.accepted == grammar.accepts(text)

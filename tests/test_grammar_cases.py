@@ -36,7 +36,7 @@ def test_the_cases_are_all_there() -> None:
 
 
 @pytest.mark.parametrize("name", DECODABLE)
-def test_accepts(name: str) -> None:
+def test_accepted_texts_are_accepted(name: str) -> None:
     machine = grammar(name)
     refused = [text for text in CASES[name]["accept"] if not machine.accepts(text)]
     assert refused == []
@@ -44,7 +44,7 @@ def test_accepts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DECODABLE)
-def test_rejects(name: str) -> None:
+def test_rejected_texts_are_rejected(name: str) -> None:
     machine = grammar(name)
     taken = [row["text"] for row in CASES[name]["reject"] if machine.accepts(row["text"])]
     assert taken == []

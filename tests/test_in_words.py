@@ -46,7 +46,7 @@ REGEXES = [
 
 
 @pytest.mark.parametrize(("pattern", "words"), REGEXES)
-def test_regexes(pattern: str, words: str) -> None:
+def test_a_regex_in_words(pattern: str, words: str) -> None:
     assert str(wb.in_words(wb.Grammar.from_regex(pattern))) == words
 
 
@@ -64,7 +64,7 @@ RULES = [
 
 
 @pytest.mark.parametrize(("notation", "text", "words"), RULES)
-def test_rules(notation: str, text: str, words: list[str]) -> None:
+def test_rules_in_words(notation: str, text: str, words: list[str]) -> None:
     found = str(wb.in_words(wb.Grammar.from_text(text, notation))).split("\n")
     assert [line.strip() for line in found[1:]] == words
 
@@ -88,7 +88,7 @@ SCHEMAS = [
 
 
 @pytest.mark.parametrize(("schema", "words"), SCHEMAS)
-def test_schemas(schema: str, words: str) -> None:
+def test_a_schema_in_words(schema: str, words: str) -> None:
     assert str(types_in_words.of_schema(wb.Grammar.from_json_schema(schema).source)) == words
 
 
@@ -104,7 +104,7 @@ def test_every_keyword_has_words() -> None:
     assert described - UNNAMED.keywords <= ANNOTATIONS
 
 
-def test_dataclasses() -> None:
+def test_a_dataclass_in_words() -> None:
     text = """from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
@@ -141,7 +141,7 @@ class Point:
 
 
 @pytest.mark.parametrize("name", list(load_gallery()))
-def test_gallery(name: str) -> None:
+def test_every_node_of_an_example_has_its_sentence_and_span(name: str) -> None:
     """Every sentence of every example is in words, with a span inside its parent's."""
     example = load_gallery()[name]
     grammar = wb.Grammar.from_text(example.text, example.notation, example.start)

@@ -118,7 +118,9 @@ def test_error_a_vocabulary_that_cannot_spell_it_is_a_problem() -> None:
         ("[", Notation.REGEX, ()),
     ],
 )
-def test_facts(text: str, notation: Notation, facts: tuple[str, ...]) -> None:
+def test_a_compiled_grammar_has_these_facts(
+    text: str, notation: Notation, facts: tuple[str, ...]
+) -> None:
     assert compile_text(text, notation).facts[: len(facts) or None] == facts
 
 

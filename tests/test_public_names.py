@@ -14,7 +14,7 @@ from workbench.vocabulary.toy_vocabularies import toy
 
 
 @pytest.mark.parametrize("name", wb.__all__)
-def test_name(name: str) -> None:
+def test_a_public_name_has_a_docstring(name: str) -> None:
     value = getattr(wb, name)
     assert value.__name__ == name
     assert value.__doc__

@@ -30,7 +30,9 @@ PLACES = [
 
 
 @pytest.mark.parametrize(("text", "offset", "place", "because"), PLACES)
-def test_position(text: str, offset: int, place: tuple[int, int], because: str) -> None:
+def test_an_offset_has_its_line_and_column(
+    text: str, offset: int, place: tuple[int, int], because: str
+) -> None:
     assert Source(text, "t").position(offset) == place, because
 
 
@@ -49,7 +51,7 @@ UNDERLINES = [
 
 
 @pytest.mark.parametrize(("text", "span", "underline", "because"), UNDERLINES)
-def test_underline(text: str, span: Span, underline: str, because: str) -> None:
+def test_a_span_is_underlined(text: str, span: Span, underline: str, because: str) -> None:
     assert Source(text, "t").underline(span) == underline, because
 
 

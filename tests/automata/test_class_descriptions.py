@@ -46,7 +46,9 @@ def only_set(pattern: str) -> Ranges:
 
 
 @pytest.mark.parametrize(("pattern", "label", "because"), LABELS)
-def test_describe(pattern: str, label: str, because: str) -> None:
+def test_a_set_of_characters_is_described_in_a_few_words(
+    pattern: str, label: str, because: str
+) -> None:
     assert describe(only_set(pattern)) == label, because
 
 
@@ -74,7 +76,9 @@ EXPECTED = [
 
 
 @pytest.mark.parametrize(("sets", "end", "words"), EXPECTED)
-def test_expected(sets: list[Ranges], end: bool, words: str) -> None:
+def test_expected_sets_and_the_end_are_joined_to_words(
+    sets: list[Ranges], end: bool, words: str
+) -> None:
     assert expected(sets, end=end) == words
 
 

@@ -20,7 +20,7 @@ RUNS = [
 
 
 @pytest.mark.parametrize(("text", "end", "accepted", "because"), RUNS)
-def test_run(text: str, end: str, accepted: bool, because: str) -> None:
+def test_a_run_ends_dead_final_or_alive(text: str, end: str, accepted: bool, because: str) -> None:
     dfa = machine("(foo)+d")
     state = dfa.run(text.encode())
     kind = "dead" if state == DEAD else "final" if dfa.finals[state] else "alive"

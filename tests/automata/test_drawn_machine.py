@@ -181,7 +181,7 @@ FACTS = [
 
 
 @pytest.mark.parametrize(("text", "sentence"), FACTS)
-def test_facts(text: str, sentence: str) -> None:
+def test_facts_of_a_machine_are_a_sentence(text: str, sentence: str) -> None:
     assert facts_of(read(text)).sentence == sentence
 
 
@@ -207,7 +207,9 @@ ADVICE = [
 
 
 @pytest.mark.parametrize(("text", "expected"), ADVICE, ids=[str(n) for n in range(len(ADVICE))])
-def test_advice(text: str, expected: list[tuple[str, str, str]]) -> None:
+def test_advice_has_its_place_and_its_fix_removes_it(
+    text: str, expected: list[tuple[str, str, str]]
+) -> None:
     found = machine_advice(read(text))
     places = [(text[one.span.start : one.span.end], one.kind, one.message) for one in found]
     assert places == expected

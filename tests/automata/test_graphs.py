@@ -15,14 +15,14 @@ EDGES = [(source, target) for source, targets in GRAPH.items() for target in tar
     ("starts", "found"),
     [([0], [0, 1, 2, 3]), ([3], [3]), ([4, 2], [4, 2, 0, 1, 3]), ([], [])],
 )
-def test_reachable(starts: list[int], found: list[int]) -> None:
+def test_nodes_reachable_from_the_starts(starts: list[int], found: list[int]) -> None:
     assert list(reachable(starts, GRAPH.__getitem__)) == found
 
 
 @pytest.mark.parametrize(
     ("ends", "found"), [([3], {0, 1, 2, 3, 4}), ([0], {0, 4}), ([4], {4}), ([], set())]
 )
-def test_coreachable(ends: list[int], found: set[int]) -> None:
+def test_nodes_from_which_the_ends_are_reached(ends: list[int], found: set[int]) -> None:
     assert coreachable(ends, EDGES).keys() == found
 
 

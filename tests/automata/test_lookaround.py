@@ -53,7 +53,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_patterns(pattern: str) -> None:
+def test_assertions_accept_the_texts_that_re_accepts(pattern: str) -> None:
     assert differences(pattern) == []
 
 
@@ -145,7 +145,9 @@ WORDS = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "accepted", "because"), WORDS)
-def test_characters(pattern: str, text: str, accepted: bool, because: str) -> None:
+def test_assertions_about_characters_beyond_ascii(
+    pattern: str, text: str, accepted: bool, because: str
+) -> None:
     assert Grammar.from_regex(pattern, limits=PATIENT).accepts(text) is accepted, because
 
 

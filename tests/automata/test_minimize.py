@@ -29,7 +29,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("pattern", "states", "because"), SIZES)
-def test_sizes(pattern: str, states: int, because: str) -> None:
+def test_minimal_machines_have_the_sizes_of_theory(pattern: str, states: int, because: str) -> None:
     assert len(machine(pattern)) == states, because
 
 

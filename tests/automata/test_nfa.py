@@ -11,7 +11,7 @@ from workbench.automata.nfa import NfaBuilder, class_runs
 from workbench.automata.operations import equivalent
 
 
-def test_build() -> None:
+def test_a_built_nfa_has_the_edges_that_were_added() -> None:
     builder = NfaBuilder()
     start, end = builder.new_state(), builder.new_state()
     builder.edge(start, 97, 99, end)

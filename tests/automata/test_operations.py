@@ -61,7 +61,7 @@ def test_operations_give_the_smallest_machine(
 
 
 @pytest.mark.parametrize(("left", "right"), PAIRS)
-def test_concatenation(left: str, right: str) -> None:
+def test_concatenation_equals_that_of_the_regexes(left: str, right: str) -> None:
     assert equivalent(
         concatenation(machine(left), machine(right)), machine(f"(?:{left})(?:{right})")
     )
@@ -121,7 +121,7 @@ def test_without_match_accepts_invalid_utf8() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"a", b"aaaa", b"abab", b"abcbc", b"aabbabd", "né né".encode()]
 )
-def test_substrings(data: bytes) -> None:
+def test_substrings_are_all_pieces_of_a_text(data: bytes) -> None:
     dfa = substrings(data)
     wanted = brute_force.pieces(data)
     alphabet = bytes(sorted(set(data)))[:3] + b"!"
@@ -146,7 +146,9 @@ def test_error_where_the_substrings_are_too_many() -> None:
     "strings", [[b"ab"], [b"ab", b"ba"], [b"a", b"b"], [b"aab", b"ab\xc3"], []]
 )
 @pytest.mark.parametrize("limit", [None, 1, 3])
-def test_excluding(strings: list[bytes], limit: int | None) -> None:
+def test_excluding_leaves_texts_without_the_strings(
+    strings: list[bytes], limit: int | None
+) -> None:
     dfa = excluding(strings, limit)
     for text in SHORT:
         wanted = text != b"" and not any(string in text for string in strings)
@@ -167,7 +169,7 @@ def test_error_if_a_limit_needs_too_many_states() -> None:
         excluding([b"\n\n"], 5_000, Limits(states=1_000))
 
 
-def test_literals() -> None:
+def test_literals_are_the_given_words_in_few_states() -> None:
     words = [b"Red", b"Orange", b"Yellow", b"Green", b"Blue", b"Indigo", b"Violet"]
     dfa = literals(words)
     assert equivalent(dfa, machine("Red|Orange|Yellow|Green|Blue|Indigo|Violet"))

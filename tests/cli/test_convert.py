@@ -49,7 +49,9 @@ PRINTED = [
 @pytest.mark.parametrize(
     ("arguments", "stdin", "wanted", "because"), PRINTED, ids=[r[-1] for r in PRINTED]
 )
-def test_printed(arguments: tuple[str, ...], stdin: str | None, wanted: str, because: str) -> None:
+def test_the_converted_text_is_printed(
+    arguments: tuple[str, ...], stdin: str | None, wanted: str, because: str
+) -> None:
     result = convert(*arguments, stdin=stdin)
     assert (result.exit_code, result.stdout) == (0, wanted), because
 

@@ -49,7 +49,7 @@ CHECKED = [
 
 
 @pytest.mark.parametrize(("options", "text", "status", "why"), CHECKED)
-def test_options(
+def test_options_decide_which_texts_are_accepted(
     files: tuple[str, ...], options: tuple[str, ...], text: str, status: int, why: str
 ) -> None:
     assert check(*files, *options, text=text).exit_code == status, why

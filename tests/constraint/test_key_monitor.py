@@ -106,7 +106,7 @@ MASKS = [
 @pytest.mark.parametrize(
     ("grammar", "after", "words", "allowed", "because"), MASKS, ids=[row[-1] for row in MASKS]
 )
-def test_masks(
+def test_a_mask_leaves_out_keys_that_repeat(
     grammar: wb.Grammar, after: str, words: list[str], allowed: list[str], because: str
 ) -> None:
     constraint = joined(grammar, *words)

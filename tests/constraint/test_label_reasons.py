@@ -53,7 +53,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("regex", "taken", "token", "sentence", "note"), ROWS)
-def test_reasons(regex: str, taken: list[str], token: str | None, sentence: str, note: str) -> None:
+def test_the_reason_of_a_token_with_labels(
+    regex: str, taken: list[str], token: str | None, sentence: str, note: str
+) -> None:
     end = WORDS.end
     assert end is not None
     token_id = end if token is None else WORDS.ids(token)[0]

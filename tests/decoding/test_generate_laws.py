@@ -29,7 +29,9 @@ SETTINGS = st.builds(
 
 @pytest.mark.exhaustive
 @given(st.sampled_from(PATTERNS), SETTINGS, st.integers(0, 12))
-def test_generation(pattern: str, sampling: wb.Sampling, budget: int) -> None:
+def test_a_generation_keeps_the_laws_of_its_steps(
+    pattern: str, sampling: wb.Sampling, budget: int
+) -> None:
     constraint = wb.compile(wb.Grammar.from_regex(pattern), VOCABULARY)
     model = ToyModel(VOCABULARY, seed=sampling.seed)
     generation = wb.generate(model, constraint, "a", sampling, max_tokens=budget, top=3)

@@ -54,7 +54,7 @@ def test_batches_of_prompts_of_different_length(tiny_model: TransformersModel) -
 
 
 @pytest.mark.slow
-def test_samples(tiny_model: TransformersModel) -> None:
+def test_samples_are_texts_of_the_grammar(tiny_model: TransformersModel) -> None:
     torch.manual_seed(0)
     found = run(tiny_model, ["x"] * 40, do_sample=True, temperature=3.0)
     assert set(found) <= set(TEXTS)
@@ -63,7 +63,7 @@ def test_samples(tiny_model: TransformersModel) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beams", [2, 5])
-def test_beams(tiny_model: TransformersModel, beams: int) -> None:
+def test_beams_are_texts_of_the_grammar(tiny_model: TransformersModel, beams: int) -> None:
     options = {"num_beams": beams, "num_return_sequences": 2, "do_sample": False}
     found = run(tiny_model, ["x", "one"], **options)
     assert len(found) == 4

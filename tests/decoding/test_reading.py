@@ -99,7 +99,7 @@ def test_tokens_never_cross_the_end_of_the_prompt() -> None:
     assert tokens_after(MODEL, "c", "abc") == (WORDS.ids("c"), WORDS.ids("ab", "c"))
 
 
-def test_errors() -> None:
+def test_error_for_a_text_or_vocabulary_that_cannot_be_read() -> None:
     with pytest.raises(VocabularyError, match="cannot write this text"):
         read_text(MODEL, LANGUAGE, "a", "é")
     with pytest.raises(VocabularyError, match="model's own vocabulary"):

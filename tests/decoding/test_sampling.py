@@ -52,7 +52,7 @@ SHARES = [
 
 
 @pytest.mark.parametrize(("settings", "forbidden", "expected", "because"), SHARES)
-def test_statistics(
+def test_draws_have_the_shares_of_the_settings(
     settings: tuple[Any, ...],
     forbidden: tuple[int, ...],
     expected: dict[int, float],

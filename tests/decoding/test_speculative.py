@@ -303,7 +303,7 @@ def test_coupled_draws_are_equal_as_often_as_the_source_says() -> None:
         assert (1 - distance) / (1 + distance) - slack < np.mean(equal) < 1 - distance + slack
 
 
-def test_errors() -> None:
+def test_error_for_other_tokens_or_a_negative_count() -> None:
     for other in (toy("ab"), toy(["a", "b", "ab", "d"])):
         with pytest.raises(VocabularyError, match="their tokens differ"):
             list(drafted(TARGET, ToyModel(other), LANGUAGE, [0])[0])

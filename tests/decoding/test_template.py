@@ -75,7 +75,7 @@ PARTS = [
 
 
 @pytest.mark.parametrize(("text", "parts"), PARTS)
-def test_parsing(text: str, parts: tuple[object, ...]) -> None:
+def test_a_template_is_parsed_to_its_parts(text: str, parts: tuple[object, ...]) -> None:
     assert Template.parse(text).parts == parts
 
 
@@ -101,7 +101,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("text", "message"), ERRORS)
-def test_errors(text: str, message: str) -> None:
+def test_error_in_a_template_has_its_message(text: str, message: str) -> None:
     with pytest.raises(ParseError) as caught:
         Template.parse(text)
     assert message in str(caught.value)

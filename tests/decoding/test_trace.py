@@ -23,7 +23,7 @@ def step(**given: Any) -> Step:
     return Step(**(usual | given))
 
 
-def test_step() -> None:
+def test_a_step_computes_surprisal_mask_bits_and_interventions() -> None:
     assert step().surprisal == pytest.approx(math.log(4))
     assert step().mask_bits == pytest.approx(1.0)
     assert step(kept=1.0).mask_bits == 0
@@ -42,7 +42,7 @@ def test_steps_compare_by_identity() -> None:
     assert one != step()
 
 
-def test_trace() -> None:
+def test_a_trace_sums_up_its_steps() -> None:
     steps = (
         step(),
         step(token=b"\xc3", favourite_id=0, logprob=math.log(0.5)),
@@ -60,7 +60,7 @@ def test_trace() -> None:
 
 
 @pytest.mark.parametrize("stop", [None, *StopReason])
-def test_accepted(stop: StopReason | None) -> None:
+def test_a_trace_is_accepted_if_the_grammar_ended_it(stop: StopReason | None) -> None:
     accepted = {StopReason.ACCEPTED, StopReason.FORCED_END}
     assert Trace((), stop).accepted is (stop in accepted)
 
@@ -76,7 +76,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("logprobs", "expected", "because"), CASES)
-def test_perplexity(logprobs: list[float], expected: float, because: str) -> None:
+def test_perplexity_of_logarithms(logprobs: list[float], expected: float, because: str) -> None:
     assert perplexity(logprobs) == pytest.approx(expected), because
 
 
@@ -101,5 +101,7 @@ REPEATED = [
 
 
 @pytest.mark.parametrize(("tokens", "reported", "why"), REPEATED)
-def test_repetition(tokens: list[bytes], reported: str, why: str) -> None:
+def test_a_repetition_is_reported_with_its_tokens(
+    tokens: list[bytes], reported: str, why: str
+) -> None:
     assert repetition(tokens) == reported, why

@@ -49,7 +49,7 @@ def test_is_a_language_model(tiny_model: TransformersModel) -> None:
     assert tiny_model.context_length == 64
 
 
-def test_encode(tiny_model: TransformersModel) -> None:
+def test_encoded_texts_decode_to_themselves(tiny_model: TransformersModel) -> None:
     ids = tiny_model.encode('{"name": "Ann"')
     assert tiny_model.vocabulary.decode(ids) == b'{"name": "Ann"'
     assert tiny_model.encode("") == [0]

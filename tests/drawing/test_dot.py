@@ -129,5 +129,5 @@ def test_no_colours_and_no_links() -> None:
 
 
 @pytest.mark.parametrize("direction", ["LR", "TB"])
-def test_direction(direction: str) -> None:
+def test_the_direction_is_written(direction: str) -> None:
     assert f"rankdir={direction}" in dot(one_edge("x"), "LR" if direction == "LR" else "TB")

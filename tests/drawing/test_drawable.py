@@ -24,7 +24,9 @@ TOKENS = wb.Vocabulary((b"f", b"oo", b"foo", b"d", b"(", b")", b"x", b"<end>"), 
         (NESTED, "tokens", None),
     ],
 )
-def test_draw(grammar: wb.Grammar, machine: str, states: set[str] | None) -> None:
+def test_every_machine_is_drawn_in_every_format(
+    grammar: wb.Grammar, machine: str, states: set[str] | None
+) -> None:
     drawn = wb.draw(grammar, machine, TOKENS)
     assert states is None or {node.id for node in drawn.graph.nodes} == states
     assert drawn.svg().startswith("<svg")

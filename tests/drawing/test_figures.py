@@ -67,7 +67,9 @@ TABLE: list[tuple[str, str, set[str], Arcs, str]] = [
 @pytest.mark.parametrize(
     ("name", "initial", "finals", "edges", "because"), TABLE, ids=[row[0] for row in TABLE]
 )
-def test_figure(name: str, initial: str, finals: set[str], edges: Arcs, because: str) -> None:
+def test_a_figure_has_the_states_and_edges_of_the_paper(
+    name: str, initial: str, finals: set[str], edges: Arcs, because: str
+) -> None:
     drawn = figure(name)
     assert states(drawn, "initial") == {initial}
     assert states(drawn, "final") == finals

@@ -36,6 +36,6 @@ def test_where_every_state_is_shown() -> None:
     assert folded.where == {"0": "state-0", "3": "state-3", "1": "edge-0", "2": "edge-0"}
 
 
-def test_initial() -> None:
+def test_the_initial_state_of_a_graph() -> None:
     assert graph(2, [(0, 1, "a")], [1]).initial == "0"
     assert Graph("empty", (), ()).initial is None

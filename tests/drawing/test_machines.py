@@ -53,7 +53,7 @@ def test_characters_between_two_states_are_one_edge() -> None:
     assert edge.detail == "U+0061–U+0063, U+0078–U+007A, U+00E9"
 
 
-def test_kinds() -> None:
+def test_states_are_marked_initial_and_final() -> None:
     drawn = draw_dfa(dfa_of("ab?"))
     assert states(drawn, "initial") == {"0"}
     assert states(drawn, "final") == {"1", "2"}

@@ -89,7 +89,7 @@ CHAINS: list[tuple[list[Arc], list[int], set[tuple[str, str, str]], str]] = [
 @pytest.mark.parametrize(
     ("found", "finals", "folded", "because"), CHAINS, ids=[row[3] for row in CHAINS]
 )
-def test_collapse(
+def test_chains_collapse_to_one_edge(
     found: list[Arc], finals: list[int], folded: set[tuple[str, str, str]], because: str
 ) -> None:
     assert arcs(collapse_chains(graph(4, found, finals))) == folded, because

@@ -60,7 +60,7 @@ def test_a_picture_has_every_state_and_edge(shared: Renderer) -> None:
     assert "5 states, 4 edges" in svg
 
 
-def test_png(shared: Renderer) -> None:
+def test_a_picture_is_rendered_as_png(shared: Renderer) -> None:
     assert shared.png(dot(line(2))).startswith(b"\x89PNG\r\n")
 
 

@@ -34,7 +34,9 @@ FIGURE_3: list[tuple[Fst, str, set[bytes], str]] = [
 
 
 @pytest.mark.parametrize(("machine", "read", "written", "because"), FIGURE_3)
-def test_transduce(machine: Fst, read: str, written: set[bytes], because: str) -> None:
+def test_a_transducer_writes_these_texts(
+    machine: Fst, read: str, written: set[bytes], because: str
+) -> None:
     assert machine.transduce([c.encode() for c in read]) == written, because
 
 

@@ -31,7 +31,9 @@ CASES: list[tuple[str | bytes, str, str]] = [
 
 
 @pytest.mark.parametrize(("text", "shown", "because"), CASES, ids=[row[2] for row in CASES])
-def test_visible(text: str | bytes, shown: str, because: str) -> None:
+def test_text_is_written_with_visible_characters(
+    text: str | bytes, shown: str, because: str
+) -> None:
     assert visible(text) == shown, because
 
 
@@ -57,5 +59,5 @@ def test_printable_keeps_spaces_and_lines() -> None:
 @pytest.mark.parametrize(
     ("width", "shown"), [(9, "abcdefghi"), (8, "abcde…hi"), (4, "ab…i"), (1, "…")]
 )
-def test_shorten(width: int, shown: str) -> None:
+def test_a_long_text_keeps_its_beginning_and_end(width: int, shown: str) -> None:
     assert shorten("abcdefghi", width) == shown

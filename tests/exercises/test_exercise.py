@@ -52,7 +52,7 @@ CASES = [
     CASES,
     ids=lambda v: str(v)[:30],
 )
-def test_check(
+def test_an_answer_has_its_outcome_and_counterexample(
     exercise: wb.Exercise,
     answer: str,
     outcome: str,
@@ -126,7 +126,7 @@ MET = [
 
 
 @pytest.mark.parametrize(("conditions", "notation", "answer", "met"), MET)
-def test_conditions(
+def test_a_right_answer_that_breaks_a_condition_is_refused(
     conditions: Mapping[str, int | bool], notation: str, answer: str, met: bool
 ) -> None:
     exercise = wb.Exercise(task=EVEN.task, solution=EVEN.solution, conditions=conditions)

@@ -66,7 +66,9 @@ CONTENTS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("texts", "said", "because"), CONTENTS, ids=[r[-1] for r in CONTENTS])
-def test_contents(texts: StringSet, said: str | None, because: str) -> None:
+def test_the_contents_of_a_json_string_as_a_regex(
+    texts: StringSet, said: str | None, because: str
+) -> None:
     found = json_contents(texts.machine(LIMITS))
     assert (found is None) is (said is None), because
     if found is not None:

@@ -57,7 +57,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("kbnf", "wanted", "because"), CASES, ids=[row[-1] for row in CASES])
-def test_misread(kbnf: str, wanted: set[str], because: str) -> None:
+def test_terminals_that_a_longest_match_lexer_misreads(
+    kbnf: str, wanted: set[str], because: str
+) -> None:
     rules = rules_of(kbnf)
     bad = Lexers(LIMITS.begun()).misread(rules, "start")
     found = {told(leaf) for body in rules.values() for leaf in leaves(body) if id(leaf) in bad}

@@ -64,7 +64,9 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("kbnf", "gbnf", "lark", "because"), WRITTEN, ids=[r[-1] for r in WRITTEN])
-def test_written(kbnf: str, gbnf: str, lark: str, because: str) -> None:
+def test_a_grammar_is_written_in_every_notation(
+    kbnf: str, gbnf: str, lark: str, because: str
+) -> None:
     grammar = Grammar.from_kbnf(kbnf)
     assert export(grammar, "gbnf") == gbnf, because
     assert export(grammar, "lark") == lark, because

@@ -44,7 +44,9 @@ def test_every_program_has_a_row() -> None:
 
 
 @pytest.mark.parametrize(("engine", "of_regex", "of_rules", "of_schema"), CALLS, ids=list(PROGRAMS))
-def test_programs(engine: str, of_regex: str, of_rules: str, of_schema: str) -> None:
+def test_a_program_has_the_grammar_and_the_call_of_its_engine(
+    engine: str, of_regex: str, of_rules: str, of_schema: str
+) -> None:
     grammars = (
         (Grammar.from_regex(r"[a-c]{2}\n\\"), of_regex),
         (Grammar.from_kbnf(NESTED), of_rules),

@@ -52,7 +52,9 @@ RULES = [
 
 
 @pytest.mark.parametrize(("rules", "wanted", "because"), RULES, ids=[row[-1] for row in RULES])
-def test_rules(rules: str, wanted: str | None, because: str) -> None:
+def test_rules_without_recursion_become_one_regex(
+    rules: str, wanted: str | None, because: str
+) -> None:
     grammar = Grammar.from_kbnf(rules)
     if wanted is None:
         with pytest.raises(BuildError, match="'b' is read inside itself") as caught:
@@ -80,7 +82,7 @@ MACHINES = [
 
 
 @pytest.mark.parametrize(("written", "wanted", "because"), MACHINES, ids=[r[-1] for r in MACHINES])
-def test_machines(written: str, wanted: str, because: str) -> None:
+def test_a_machine_becomes_a_short_regex(written: str, wanted: str, because: str) -> None:
     dfa = Grammar.from_regex(written).dfa
     assert dfa is not None
     regex = machine_regex(fold(dfa), 200)
@@ -111,7 +113,9 @@ SETS = [
 @pytest.mark.parametrize(
     ("written", "dialect", "wanted", "because"), SETS, ids=[r[0] for r in SETS]
 )
-def test_sets(written: str, dialect: Dialect | None, wanted: str, because: str) -> None:
+def test_a_set_of_characters_is_written_for_its_dialect(
+    written: str, dialect: Dialect | None, wanted: str, because: str
+) -> None:
     regex = plain(parse_regex(Source(written, "regex")))
     assert regex is not None
     assert pattern(regex, dialect) == wanted, because

@@ -37,7 +37,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("second", "wanted", "because"), CASES, ids=[row[-1] for row in CASES])
-def test_bisimilar(second: str, wanted: bool, because: str) -> None:
+def test_rewritten_rules_are_bisimilar(second: str, wanted: bool, because: str) -> None:
     assert bisimilar(network(FIRST), network(second)) is wanted, because
     assert bisimilar(network(second), network(FIRST)) is wanted
 

@@ -100,7 +100,7 @@ def accepted(written: str, before: str, after: str) -> set[str]:
     return {text for text in TEXTS if grammar.accepts(before + text + after)}
 
 
-def test_masks() -> None:
+def test_masks_obey_an_assertion_beyond_the_terminal() -> None:
     grammar = Grammar.from_lark('start: A ("c" | "d")\nA: /[ab]+(?=c)/ & ~/b+/')
     vocabulary = Vocabulary([b"a", b"b", b"bc", b"ac", b"c", b"d", b"ad", None], end=7)
     constraint = compile(grammar, vocabulary)

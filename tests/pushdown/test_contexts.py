@@ -115,7 +115,7 @@ GRAMMARS = [
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS[:-1])
-def test_grammars(grammar: str) -> None:
+def test_contexts_accept_the_texts_of_all_derivations(grammar: str) -> None:
     assert differences(grammar) == []
 
 

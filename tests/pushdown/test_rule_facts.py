@@ -41,11 +41,11 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("text", "texts", "because"), TEXTS, ids=[r[0] for r in TEXTS])
-def test_texts(text: str, texts: int, because: str) -> None:
+def test_the_kinds_of_texts_that_a_rule_has(text: str, texts: int, because: str) -> None:
     assert rules(text).texts_of(0) == texts, because
 
 
-def test_calls() -> None:
+def test_the_rules_that_a_rule_calls() -> None:
     found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
 
     def names_of(called: list[int]) -> str:

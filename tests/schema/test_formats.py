@@ -115,7 +115,7 @@ MORE = [
 
 
 @pytest.mark.parametrize(("name", "text", "valid"), MORE)
-def test_more(name: str, text: str, valid: bool) -> None:
+def test_a_format_accepts_its_texts_and_no_others(name: str, text: str, valid: bool) -> None:
     assert strings(name).contains(text) is valid
     assert strings(name).machine().accepts(json.dumps(text).encode()) is valid
 

@@ -198,7 +198,9 @@ def test_machines_of_combined_sets(numbers: NumberSet) -> None:
         (N.integers() & N.interval(0, 1000), None),
     ],
 )
-def test_finite(numbers: NumberSet, members: tuple[Fraction, ...] | None) -> None:
+def test_members_of_a_finite_set_of_numbers(
+    numbers: NumberSet, members: tuple[Fraction, ...] | None
+) -> None:
     assert numbers.finite(10) == members
 
 
@@ -213,7 +215,7 @@ def test_floats_mean_their_decimals() -> None:
 
 
 @pytest.mark.parametrize("step", [7, 1024, 86_400, 100_000, "0.125", "2.5", "0.05"])
-def test_multiples(step: int | str) -> None:
+def test_the_machine_of_multiples_reads_their_numerals(step: int | str) -> None:
     numbers = N.multiples(Decimal(step))
     machine = numbers.machine()
     for k in range(-300, 300, 7):

@@ -133,7 +133,7 @@ CASES: list[tuple[Any, dict[str, Any], Any, bool | None, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "documents", "instance", "valid", "why"), CASES)
-def test_references(
+def test_a_reference_is_resolved_in_the_documents(
     schema: Any, documents: dict[str, Any], instance: Any, valid: bool | None, why: str
 ) -> None:
     if valid is None:

@@ -38,7 +38,9 @@ CASES = [
 @pytest.mark.parametrize(
     ("asked", "policy", "ignored", "because"), CASES, ids=[row[-1] for row in CASES]
 )
-def test_policy(asked: object, policy: str, ignored: list[str], because: str) -> None:
+def test_x_guidance_chooses_the_whitespace(
+    asked: object, policy: str, ignored: list[str], because: str
+) -> None:
     grammar = Grammar.from_json_schema(SHAPE | {"x-guidance": asked})
     assert {text for text in TEXTS if grammar.accepts(text)} == READ[policy], because
     notes = schema_grammar(schema_source(SHAPE | {"x-guidance": asked})).notes

@@ -36,12 +36,12 @@ NUMBERS: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("schema", "label"), TEXTS)
-def test_strings(schema: dict[str, Any], label: str) -> None:
+def test_a_set_of_strings_has_a_label(schema: dict[str, Any], label: str) -> None:
     lazy = Algebra(Document(schema_source({"type": "string", **schema}))).root
     assert texts_label(lazy.values.texts, lazy) == label
 
 
 @pytest.mark.parametrize(("schema", "label"), NUMBERS)
-def test_numbers(schema: dict[str, Any], label: str) -> None:
+def test_a_set_of_numbers_has_a_label(schema: dict[str, Any], label: str) -> None:
     lazy = Algebra(Document(schema_source(schema))).root
     assert numbers_label(lazy.values.numbers) == label

@@ -160,7 +160,9 @@ def test_emptiness_and_members(texts: StringSet) -> None:
         (StringSet.pattern("^a*$") & ~StringSet.pattern("^a*$"), ()),
     ],
 )
-def test_finite(texts: StringSet, members: tuple[str, ...] | None) -> None:
+def test_members_of_a_finite_set_of_strings(
+    texts: StringSet, members: tuple[str, ...] | None
+) -> None:
     assert texts.finite(100) == members
 
 

@@ -184,7 +184,9 @@ CASES = [
 
 
 @pytest.mark.parametrize(("form", "good", "bad", "why"), CASES, ids=[case[3] for case in CASES])
-def test_cases(form: Format, good: list[str], bad: list[str], why: str) -> None:
+def test_a_structural_tag_accepts_exactly_its_texts(
+    form: Format, good: list[str], bad: list[str], why: str
+) -> None:
     grammar = grammar_of(form)
     assert [text for text in good if not grammar.accepts(text)] == [], why
     assert [text for text in bad if grammar.accepts(text)] == [], why

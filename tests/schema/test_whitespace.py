@@ -51,7 +51,9 @@ def _accepts(text: str, options: SchemaOptions) -> bool:
 
 
 @pytest.mark.parametrize(("text", "compact", "one_space", "anything"), TEXTS)
-def test_policies(text: str, compact: bool, one_space: bool, anything: bool) -> None:
+def test_each_policy_accepts_its_whitespace(
+    text: str, compact: bool, one_space: bool, anything: bool
+) -> None:
     assert _accepts(text, SchemaOptions(whitespace="compact")) == compact
     assert _accepts(text, SchemaOptions(whitespace="one space")) == one_space
     assert _accepts(text, SchemaOptions()) == anything

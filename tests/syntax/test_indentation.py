@@ -194,7 +194,9 @@ def pythonic() -> Grammar:
 @pytest.mark.parametrize(
     ("text", "accepted"), [row[:2] for row in CASES], ids=[row[2] for row in CASES]
 )
-def test_indentation(pythonic: Grammar, text: str, accepted: bool) -> None:
+def test_indentation_is_accepted_as_lark_accepts_it(
+    pythonic: Grammar, text: str, accepted: bool
+) -> None:
     assert pythonic.accepts(text) is accepted
 
 

@@ -43,7 +43,7 @@ def test_error_category(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", READABLE, ids=lambda case: case["name"])
-def test_reads(case: dict[str, Any]) -> None:
+def test_recorded_grammars_are_read_with_their_rules(case: dict[str, Any]) -> None:
     tree = parse_kbnf(Source(case["grammar"], "grammar"))
     assert tree.rules
     assert all(

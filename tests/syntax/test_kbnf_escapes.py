@@ -35,7 +35,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("written", "value", "because"), VALUES, ids=[row[0] for row in VALUES])
-def test_values(written: str, value: str, because: str) -> None:
+def test_an_escape_has_its_value(written: str, value: str, because: str) -> None:
     assert read(written).text == value, because
 
 

@@ -44,7 +44,7 @@ def kinds_and_texts(text: str, count: int = 64) -> tuple[list[str], list[str]]:
 
 @pytest.mark.parametrize(("text", "kinds", "because"), ROWS, ids=[row[2] for row in ROWS])
 @pytest.mark.parametrize("count", [1, 2, 64])
-def test_kinds(text: str, kinds: str, because: str, count: int) -> None:
+def test_a_text_has_these_kinds_of_lexemes(text: str, kinds: str, because: str, count: int) -> None:
     found, texts = kinds_and_texts(text, count)
     assert found == kinds.split(), because
     assert texts[-1] == ""

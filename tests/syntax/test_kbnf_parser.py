@@ -66,7 +66,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("written", "means", "because"), READ, ids=[row[0] for row in READ])
-def test_reads(written: str, means: str, because: str) -> None:
+def test_operators_bind_as_the_printed_tree_shows(written: str, means: str, because: str) -> None:
     assert print_kbnf(parse(f"start ::= {written};")) == f"start ::= {means};\n", because
 
 
@@ -75,7 +75,7 @@ def test_both_definition_signs_and_several_rules_of_one_name() -> None:
     assert [rule.name for rule in tree.rules] == ["a", "b", "a"]
 
 
-def test_leaves() -> None:
+def test_leaves_have_their_values_and_spans() -> None:
     assert body("'é'") == Literal("é".encode(), Span(10, 13))
     assert body("x") == Nonterminal("x", Span(10, 11))
     assert body("#substrs'ab'") == Substrings(b"ab", Span(10, 22))
@@ -83,7 +83,7 @@ def test_leaves() -> None:
     assert body("except!(x)") == Except(Nonterminal("x", Span(18, 19)), None, Span(10, 20))
 
 
-def test_places() -> None:
+def test_nodes_have_the_spans_of_their_text() -> None:
     text = "start ::= 'a' ('b' 'c')* ;"
     (rule,) = parse(text).rules
     assert (rule.name_span, rule.span) == (Span(0, 5), Span(0, len(text)))

@@ -115,7 +115,9 @@ PRINTED = [
 
 
 @pytest.mark.parametrize(("node", "printed", "because"), PRINTED, ids=[row[1] for row in PRINTED])
-def test_prints(node: Expression, printed: str, because: str) -> None:
+def test_a_tree_is_printed_with_the_parentheses_it_needs(
+    node: Expression, printed: str, because: str
+) -> None:
     assert print_kbnf(grammar(node)) == f"start ::= {printed};\n", because
 
 

@@ -85,7 +85,7 @@ LABELS = [
 @pytest.mark.parametrize(
     ("label", "items"), [row[:2] for row in LABELS], ids=[row[2] for row in LABELS]
 )
-def test_labels(label: str, items: list[str]) -> None:
+def test_a_label_is_read_to_its_symbols(label: str, items: list[str]) -> None:
     assert written(read(f"p -> q : {label}")) == [("p", items, "q")]
 
 
@@ -93,7 +93,7 @@ def test_an_edge_without_a_label() -> None:
     assert written(read("p -> q\nq->p # back")) == [("p", [""], "q"), ("q", [""], "p")]
 
 
-def test_names() -> None:
+def test_states_may_have_these_names() -> None:
     text = "initial: q₀, q'\nfinal q²_é′\ninitial -> final : a\n1 -> 2 : b\ninitial' -> x : c"
     names = [state.name for state in read(text).states]
     assert names == ["q₀", "q'", "q²_é′", "initial", "final", "1", "2", "initial'", "x"]

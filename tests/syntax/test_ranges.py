@@ -23,7 +23,9 @@ def members(pieces: Ranges) -> set[int]:
 
 
 @given(SETS, SETS)
-def test_algebra(left: frozenset[int], right: frozenset[int]) -> None:
+def test_operations_on_ranges_equal_those_on_sets(
+    left: frozenset[int], right: frozenset[int]
+) -> None:
     pairs: list[tuple[Callable[[Ranges, Ranges], Ranges], frozenset[int]]] = [
         (ranges.union, left | right),
         (ranges.intersection, left & right),
@@ -50,5 +52,5 @@ def test_what_is_outside_never_holds_surrogates() -> None:
 
 
 @pytest.mark.parametrize(("member", "inside"), [(0, True), (0xD800, False), (0x10FFFF, True)])
-def test_contains(member: int, inside: bool) -> None:
+def test_any_character_leaves_out_surrogates(member: int, inside: bool) -> None:
     assert ranges.contains(ANY_CHARACTER, member) is inside

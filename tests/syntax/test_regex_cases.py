@@ -128,7 +128,7 @@ def test_portable_rows_give_one_machine_in_both_dialects() -> None:
         assert python.table.tolist() == rust.table.tolist(), pattern
 
 
-def test_dialects() -> None:
+def test_each_dialect_reads_as_its_engine() -> None:
     engines = {"re": Dialect.PYTHON, "rust": Dialect.RUST}
     right = 0
     for row in load("regex_dialects"):

@@ -71,7 +71,7 @@ TREES: list[tuple[str, Regex]] = [
 
 
 @pytest.mark.parametrize(("pattern", "tree"), TREES, ids=[row[0] or "nothing" for row in TREES])
-def test_trees(pattern: str, tree: Regex) -> None:
+def test_a_construct_has_its_tree_and_spans(pattern: str, tree: Regex) -> None:
     assert parse(pattern) == tree
 
 
@@ -101,7 +101,9 @@ ESCAPES = [
 
 @pytest.mark.parametrize("dialect", [PYTHON, RUST], ids=["python", "rust"])
 @pytest.mark.parametrize(("pattern", "code", "because"), ESCAPES)
-def test_escapes(pattern: str, code: int, because: str, dialect: Dialect) -> None:
+def test_an_escape_means_the_same_in_a_class(
+    pattern: str, code: int, because: str, dialect: Dialect
+) -> None:
     for text in (pattern, f"[{pattern}]"):
         node = parse(text, dialect)
         assert isinstance(node, Characters)
@@ -164,7 +166,9 @@ CLASSES = [
 
 @pytest.mark.parametrize("dialect", [PYTHON, RUST], ids=["python", "rust"])
 @pytest.mark.parametrize(("pattern", "inside", "outside", "because"), CLASSES)
-def test_classes(pattern: str, inside: str, outside: str, because: str, dialect: Dialect) -> None:
+def test_a_class_has_its_members_in_a_dialect(
+    pattern: str, inside: str, outside: str, because: str, dialect: Dialect
+) -> None:
     assert [c for c in inside if not accepts(pattern, c, dialect)] == [], because
     assert [c for c in outside if accepts(pattern, c, dialect)] == [], because
 
@@ -225,7 +229,9 @@ FLAGS = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "accepted", "because"), FLAGS)
-def test_flags(pattern: str, text: str, accepted: bool, because: str) -> None:
+def test_flags_change_what_is_accepted(
+    pattern: str, text: str, accepted: bool, because: str
+) -> None:
     assert accepts(pattern, text) is accepted, because
 
 

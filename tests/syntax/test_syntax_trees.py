@@ -99,7 +99,7 @@ NULLABLE = [
 
 
 @pytest.mark.parametrize(("pattern", "wanted", "why"), NULLABLE, ids=[w for *_, w in NULLABLE])
-def test_holds(pattern: str, wanted: bool, why: str) -> None:
+def test_holds_looks_at_every_node(pattern: str, wanted: bool, why: str) -> None:
     regex = parse_regex(Source(pattern, "regex"))
     assert all(isinstance(node, LeafNode) or node.children for node in walk(regex))
     assert holds(regex, lambda _: False) is wanted, why

@@ -72,7 +72,7 @@ NAMED = [
 
 
 @pytest.mark.parametrize(("name", "inside", "outside", "because"), NAMED)
-def test_properties(name: str, inside: str, outside: str, because: str) -> None:
+def test_a_property_has_its_members(name: str, inside: str, outside: str, because: str) -> None:
     ranges = property_set(name)
     assert ranges is not None
     assert [c for c in inside if not contains(ranges, ord(c))] == [], because
@@ -119,7 +119,7 @@ FOLDED = [
 
 
 @pytest.mark.parametrize(("text", "others", "because"), FOLDED)
-def test_folded(text: str, others: str, because: str) -> None:
+def test_folding_adds_the_other_cases(text: str, others: str, because: str) -> None:
     for other in others:
         ranges = folded(((ord(other), ord(other)),), turkic_i=False)
         assert "".join(chr(c) for low, high in ranges for c in range(low, high + 1)) == "".join(

@@ -92,7 +92,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "instance", "why"), READ)
-def test_values(text: str, instance: Mixed, why: str) -> None:
+def test_a_json_text_is_parsed_to_its_instance(text: str, instance: Mixed, why: str) -> None:
     grammar = Grammar.from_dataclass(Mixed, style="json")
     assert grammar.accepts(text), why
     assert repr(grammar.parse(text)) == repr(instance), why

@@ -58,7 +58,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "tree", "why"), READ)
-def test_trees(text: str, tree: object, why: str) -> None:
+def test_a_literal_is_read_to_its_tree(text: str, tree: object, why: str) -> None:
     assert plain(read_value(Source(text, "text"))) == tree, why
 
 

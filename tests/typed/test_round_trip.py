@@ -83,7 +83,7 @@ def test_samples_are_instances_as_in_python(instance: Any, seed: int) -> None:
         assert made == run or "nan" in text
 
 
-def test_tree() -> None:
+def test_a_recursive_class_survives_the_round_trip() -> None:
     typed = class_tree(Tree)
     tree = Tree("a", [Tree("b"), Tree("c", [Tree("d")])], Tree("e"))
     assert grammar(typed).accepts(repr(tree))

@@ -59,7 +59,7 @@ def test_a_refused_token_has_no_probability_after_the_mask(handlers: Handlers) -
     assert refused["p"] > 0
 
 
-def test_errors(handlers: Handlers) -> None:
+def test_error_for_a_long_text_and_for_none(handlers: Handlers) -> None:
     long = read_text(handlers, {**SENT, "read": "1" * 5000})
     assert long["ok"] is False
     assert "the text has 5,000 tokens; this page reads at most 1,024" in long["why"]

@@ -48,7 +48,7 @@ PLAY, FINISH = {"type": "play", "before": 3, "time": 0}, {"type": "finish"}
         ([TAKE, FINISH], "taking", "none", -1, "only a run finishes"),
     ],
 )
-def test_transitions(
+def test_events_lead_to_these_states_of_the_card(
     events: list[Any], kind: str, cursor: str, selected: int, because: str
 ) -> None:
     script = SCRIPT.format(path=str(STATIC / "run-state.js"), events=json.dumps(events))

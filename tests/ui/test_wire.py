@@ -181,7 +181,9 @@ QUESTIONS = [
     QUESTIONS,
     ids=lambda value: value if type(value) is str else "",
 )
-def test_answers(handlers: Handlers, grammar: Any, question: str, ask: Any, sent: Any) -> None:
+def test_answers_are_of_the_wire_format(
+    handlers: Handlers, grammar: Any, question: str, ask: Any, sent: Any
+) -> None:
     from workbench.base.errors import WorkbenchError
 
     try:
@@ -193,20 +195,22 @@ def test_answers(handlers: Handlers, grammar: Any, question: str, ask: Any, sent
 
 @pytest.mark.parametrize("tab", ["together", "table", *map(str, Machine)])
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
-def test_pictures(handlers: Handlers, grammar: Any, tab: str) -> None:
+def test_pictures_are_of_the_wire_format(handlers: Handlers, grammar: Any, tab: str) -> None:
     answer = draw_machine(handlers, {**grammar, **BOX, "tab": tab, "centre": ""})
     check(answer, draw_machine.answer)
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS, ids=lambda grammar: grammar["text"])
 @pytest.mark.parametrize("constraint", ["automaton", "unconstrained"])
-def test_runs(handlers: Handlers, grammar: Any, constraint: str) -> None:
+def test_records_of_runs_are_of_the_wire_format(
+    handlers: Handlers, grammar: Any, constraint: str
+) -> None:
     sent = {**grammar, "prompt": "x", "max_tokens": 12, "seed": 1, "constraint": constraint}
     for record in run_records(handlers, sent):
         check(json.loads(json.dumps(record)), wire.RunRecord)
 
 
-def test_comparisons(handlers: Handlers) -> None:
+def test_comparisons_are_of_the_wire_format(handlers: Handlers) -> None:
     check(contender_list(handlers, {}), wire_compare.Contenders)
     sent = {
         "methods": ["unconstrained", "automaton"],
@@ -225,7 +229,7 @@ def test_recorded_runs(name: str) -> None:
 
 
 @pytest.mark.slow
-def test_lessons(handlers: Handlers) -> None:
+def test_lessons_are_of_the_wire_format(handlers: Handlers) -> None:
     listed = lesson_list(handlers, {})
     check(listed, wire_cards.LessonList)
     for entry in listed["lessons"][:6]:
@@ -236,7 +240,7 @@ def test_lessons(handlers: Handlers) -> None:
             check(figure, lesson_figure.answer)
 
 
-def test_completions(handlers: Handlers) -> None:
+def test_completions_are_of_the_wire_format(handlers: Handlers) -> None:
     for notation in Notation:
         answer = completions(handlers, {"notation": str(notation)})
         check(answer, wire.Completions)

@@ -255,7 +255,7 @@ def test_concurrent_writers(home: Path) -> None:
         ("win32", {"HOME": "/h", "LOCALAPPDATA": "/l"}, "/l/grammar-workbench"),
     ],
 )
-def test_folder(
+def test_the_folder_of_a_system_for_caches(
     system: str, variables: dict[str, str], expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("XDG_CACHE_HOME")

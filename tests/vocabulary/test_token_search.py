@@ -25,7 +25,7 @@ SCORES = -np.arange(len(VOCABULARY), dtype=np.float64)
         ("x", [], "nothing is found"),
     ],
 )
-def test_find(query: str, found: list[str], why: str) -> None:
+def test_tokens_are_listed_by_how_well_they_fit(query: str, found: list[str], why: str) -> None:
     ids, more = find(VOCABULARY, query, SCORES, 10)
     assert [(VOCABULARY.tokens[i] or b"").decode() for i in ids] == found, why
     assert more == 0

@@ -53,7 +53,7 @@ EXACT = [
 
 
 @pytest.mark.parametrize(("tokenizer", "because"), EXACT, ids=[b for _, b in EXACT])
-def test_exact(tokenizer: Tokenizer, because: str) -> None:
+def test_every_byte_is_a_token_of_an_exact_vocabulary(tokenizer: Tokenizer, because: str) -> None:
     vocabulary = checked(tokenizer)
     assert vocabulary.single_bytes == frozenset(range(256)), because
     assert len(vocabulary) == tokenizer.get_vocab_size()
@@ -123,7 +123,7 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize(("parts", "known", "patterns", "because"), PATTERNS)
-def test_pretokenizer(
+def test_known_pretokenizers_keep_merges_and_patterns(
     parts: list[pre_tokenizers.PreTokenizer], known: bool, patterns: tuple[str, ...], because: str
 ) -> None:
     vocabulary = checked(made.byte_level(pre_tokenizers.Sequence(parts)))

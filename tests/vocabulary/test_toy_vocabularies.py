@@ -35,7 +35,7 @@ def test_words_of_a_text() -> None:
 
 
 @pytest.mark.parametrize("name", TOYS)
-def test_named(name: str) -> None:
+def test_a_toy_vocabulary_is_found_by_its_name(name: str) -> None:
     assert named_toy(name).name.replace(" ", "-") == name
 
 

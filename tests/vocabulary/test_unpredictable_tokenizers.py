@@ -93,5 +93,5 @@ def test_the_others_are_predictable(made: dict[str, Any]) -> None:
         (spec(fallback_bpe(old=False)), b" "),  # added by Metaspace
     ],
 )
-def test_prefix(made: dict[str, Any], prefix: bytes) -> None:
+def test_the_prefix_that_a_tokenizer_writes(made: dict[str, Any], prefix: bytes) -> None:
     assert vocabulary_of(made, name="made", end=None).tokenizer.prefix == prefix

@@ -72,7 +72,7 @@ def made(tokens: Any, **rest: Any) -> Callable[[], Vocabulary]:
         (made([b"a"], merges=[(b"a",)]), "as a pair of tokens"),
     ],
 )
-def test_errors(make: Callable[[], Vocabulary], message: str) -> None:
+def test_error_for_a_wrong_argument(make: Callable[[], Vocabulary], message: str) -> None:
     with pytest.raises(WorkbenchError, match=message):
         make()
 

@@ -35,7 +35,7 @@ CUTS = [
 
 
 @pytest.mark.parametrize(("text", "names", "because"), CUTS, ids=[row[2] for row in CUTS])
-def test_terminals(text: str, names: list[str], because: str) -> None:
+def test_terminals_are_named_and_never_empty(text: str, names: list[str], because: str) -> None:
     cut = terminals_of(Grammar.from_kbnf(text))
     assert [terminal.name for terminal in cut.each] == names, because
     assert not any(terminal.dfa.accepts(b"") for terminal in cut.each)

@@ -137,6 +137,6 @@ def test_error_rows_too_large() -> None:
         live_edges(machine("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
 
 
-def test_distinct() -> None:
+def test_distinct_values_are_sorted() -> None:
     assert distinct(np.array([7, -1, 7, 3], np.int32)) == [-1, 3, 7]
     assert distinct(np.array([], np.int32)) == []

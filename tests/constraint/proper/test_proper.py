@@ -74,7 +74,9 @@ JOINED = [
 
 
 @pytest.mark.parametrize(("regex", "prompt", "wanted", "reason"), JOINED)
-def test_joined(regex: str, prompt: list[str], wanted: list[str], reason: str) -> None:
+def test_the_first_mask_depends_on_the_prompt_it_is_joined_to(
+    regex: str, prompt: list[str], wanted: list[str], reason: str
+) -> None:
     vocabulary = toy("ab", [("a", "a"), ("aa", "aa")])
     found = proper(regex, vocabulary, joined=vocabulary.ids(*prompt))
     first = found.mask(found.initial)
@@ -122,7 +124,7 @@ FORCED = [
 
 
 @pytest.mark.parametrize(("regex", "wanted", "reason"), FORCED)
-def test_forced(regex: str, wanted: bytes, reason: str) -> None:
+def test_forced_bytes_of_proper_tokens(regex: str, wanted: bytes, reason: str) -> None:
     vocabulary = toy("abcd", [("a", "b"), ("b", "c"), ("b", "d")])
     found = proper(regex, vocabulary)
     assert found.forced(found.initial) == wanted, reason

@@ -54,7 +54,7 @@ def test_patterns_in_use_have_small_automata(name: str, states: int, classes: in
     assert made.steps.shape == (states, 2, classes)
 
 
-def test_builtin() -> None:
+def test_the_automaton_of_the_embedded_pattern_is_small() -> None:
     pattern = load_vocabulary("builtin").tokenizer.patterns[0]
     assert pattern is not None
     assert len(pretokens(pattern)) == 7

@@ -25,7 +25,7 @@ from workbench.vocabulary.tokenization.pretokenizer import atoms, runs
         (r"\.\-\r\n.", [r"\.", r"\-", r"\r", r"\n", "."]),
     ],
 )
-def test_atoms(pattern: str, found: list[str]) -> None:
+def test_atoms_of_a_pattern_are_its_character_sets(pattern: str, found: list[str]) -> None:
     assert atoms(pattern) == found
 
 
@@ -39,7 +39,7 @@ def test_atoms(pattern: str, found: list[str]) -> None:
         ("(foo){2}", ["fooo"]),  # groups are ignored
     ],
 )
-def test_runs(pattern: str, found: list[str]) -> None:
+def test_runs_of_a_pattern_are_its_words(pattern: str, found: list[str]) -> None:
     assert ["".join(run) for run in runs(pattern)] == found
 
 

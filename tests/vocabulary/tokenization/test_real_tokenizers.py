@@ -97,17 +97,17 @@ def compare(bpe: Bpe, encode: Encode, found: list[str]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
-def test_sentencepiece(name: str) -> None:
+def test_sentencepiece_encodes_the_same(name: str) -> None:
     compare(Bpe.of(load_vocabulary(name)), sentencepiece_encoder(name), texts(1, 1500))
 
 
 @pytest.mark.slow
-def test_tekken() -> None:
+def test_tekken_encodes_the_same() -> None:
     compare(Bpe.of(load_vocabulary("tekken")), tiktoken_encoder(), texts(2, 1500))
 
 
 @pytest.mark.slow
-def test_builtin() -> None:
+def test_the_embedded_tokenizer_encodes_the_same() -> None:
     compare(Bpe.of(load_vocabulary("builtin")), builtin_encoder(), texts(3, 1500))
 
 
