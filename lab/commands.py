@@ -432,9 +432,8 @@ def evaluate(
         else:
             Checkpoint.find(model, revision)  # each worker loads it
         _wait_for_kernels()
-        used = str(device_named(device))
-        names_of = tuple(experiment.name for experiment in experiments)
-        call = Begun(model, size, names_of, machine(used, jobs))
+        chosen = tuple(experiment.name for experiment in experiments)
+        call = Begun(model, size, chosen, machine(str(device_named(device)), jobs))
         choice = ModelChoice(name=model, device=device, dtype=dtype, revision=revision)
         run = units_run_by(runner_named(jobs, ray, gpus), choice, size)
         completed = _completed(worked(experiments, call, results, run))

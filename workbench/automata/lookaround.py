@@ -417,31 +417,40 @@ class Looks:
                 self._limits.check("states", state, HINT)
             if node in body.finals:
                 exits[state] = obligations, tuple(entry for entry in behind if entry[0] in kept)
-            for target in body.epsilons[node]:
-                builder.epsilon(state, number(target, obligations, behind))
-            if not body.guards[node] and not body.edges[node]:
-                continue
-            for truth, closed, guessed in self._gap(behind):
-                both = self._join(obligations, guessed)
-                if both is None:
-                    continue
-                for look, negated, target in body.guards[node]:
-                    after = self._tested_at(look, negated, truth, behind, both)
-                    if after is not None:
-                        builder.epsilon(state, number(target, after, behind))
-                if not both and not behind:
-                    for low, high, target in body.edges[node]:
-                        builder.edge(state, low, high, number(target, both, ()))
-                    continue
-                runs = self.after(both, closed)
-                for low, high, target in body.edges[node]:
-                    index = bisect_left(runs, low, key=itemgetter(1))
-                    while index < len(runs) and runs[index][0] <= high:
-                        first, last, context = runs[index]
-                        there = number(target, *context)
-                        builder.edge(state, max(low, first), min(high, last), there)
-                        index += 1
+            for symbols, target, context in self._steps(body, node, obligations, behind):
+                if symbols is None:
+                    builder.epsilon(state, number(target, *context))
+                else:
+                    builder.edge(state, *symbols, number(target, *context))
         return Product(builder, exits)
+
+    def _steps(
+        self, body: Body, node: int, obligations: Obligations, behind: Behind
+    ) -> Iterator[tuple[tuple[int, int] | None, int, Context]]:
+        """The edges of a node in its context: symbols (None: ε), target, context after them."""
+        for target in body.epsilons[node]:
+            yield None, target, (obligations, behind)
+        if not body.guards[node] and not body.edges[node]:
+            return
+        for truth, closed, guessed in self._gap(behind):
+            both = self._join(obligations, guessed)
+            if both is None:
+                continue
+            for look, negated, target in body.guards[node]:
+                after = self._tested_at(look, negated, truth, behind, both)
+                if after is not None:
+                    yield None, target, (after, behind)
+            if not both and not behind:
+                for low, high, target in body.edges[node]:
+                    yield (low, high), target, (both, ())
+                continue
+            runs = self.after(both, closed)
+            for low, high, target in body.edges[node]:
+                index = bisect_left(runs, low, key=itemgetter(1))
+                while index < len(runs) and runs[index][0] <= high:
+                    first, last, context = runs[index]
+                    yield (max(low, first), min(high, last)), target, context
+                    index += 1
 
     def after(self, obligations: Obligations, closed: Behind) -> list[Run]:
         """The contexts after each symbol that the obligations allow, as sorted ranges."""

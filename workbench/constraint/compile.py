@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict, Unpack
 
@@ -332,15 +332,7 @@ def compile(
             for a monitor that does not fit; BuildError where the grammar accepts no text;
             VocabularyError where no accepted text can be tokenized; LimitError.
     """
-    chosen = METHODS.get(method)
-    if chosen is None:
-        hint, _ = suggestion(str(method), METHODS, f"choose one of {', '.join(METHODS)}")
-        raise ArgumentValueError(f"there is no method {method!r}", hint)
-    for option in options:
-        if option not in chosen.options:
-            names = f"it has {', '.join(chosen.options) or 'none'}"
-            hint, _ = suggestion(option, chosen.options, names)
-            raise ArgumentValueError(f"the method {method!r} has no option {option!r}", hint)
+    chosen = _method_with(method, options)
 
     def make(text: Grammar, tokens: Vocabulary) -> TokenMachine:
         # a method may try another way after one that took all its seconds
@@ -356,26 +348,44 @@ def compile(
     if chosen.make is not _unconstrained and not isinstance(reader, Network) and reader.is_empty:
         raise no_text(grammar)
     if labels := labels_of(grammar):
-        name = labels[0][0].name
-        if small_tokens:
-            raise WorkbenchError(
-                f"small tokens cannot be used with {name}: a label reads a whole token",
-                "switch small tokens off, or write a regex in the place of the label",
-            )
-        if monitor is not None:
-            raise WorkbenchError(
-                f"a monitor cannot be used with {name}: a label matches tokens unread",
-                "write a regex in the place of the label",
-            )
-        if chosen.no_labels:
-            raise WorkbenchError(
-                f"the method {method!r} does not read {name}: {chosen.no_labels}",
-                "choose the method 'automaton'",
-            )
+        _check_label(labels[0][0].name, method, small_tokens, monitor)
         return labelled(grammar, vocabulary, limits, make)
     if small_tokens:
         return SmallTokens(vocabulary, lambda small: make(grammar, small))
     return make(grammar, vocabulary)
+
+
+def _method_with(name: str, options: Iterable[str]) -> Method:
+    """The method of a name. Raises: ArgumentValueError if it, or one of its options, is unknown."""
+    method = METHODS.get(name)
+    if method is None:
+        hint, _ = suggestion(str(name), METHODS, f"choose one of {', '.join(METHODS)}")
+        raise ArgumentValueError(f"there is no method {name!r}", hint)
+    for option in options:
+        if option not in method.options:
+            names = f"it has {', '.join(method.options) or 'none'}"
+            hint, _ = suggestion(option, method.options, names)
+            raise ArgumentValueError(f"the method {name!r} has no option {option!r}", hint)
+    return method
+
+
+def _check_label(name: str, method: str, small_tokens: bool, monitor: Monitor | str | None) -> None:
+    """Raises: WorkbenchError for what cannot be used in a grammar with the label ``name``."""
+    if small_tokens:
+        raise WorkbenchError(
+            f"small tokens cannot be used with {name}: a label reads a whole token",
+            "switch small tokens off, or write a regex in the place of the label",
+        )
+    if monitor is not None:
+        raise WorkbenchError(
+            f"a monitor cannot be used with {name}: a label matches tokens unread",
+            "write a regex in the place of the label",
+        )
+    if reason := METHODS[method].no_labels:
+        raise WorkbenchError(
+            f"the method {method!r} does not read {name}: {reason}",
+            "choose the method 'automaton'",
+        )
 
 
 def _add_monitor(

@@ -315,30 +315,11 @@ def exact_comparison(
     for contender in contenders:
         if contender.method == UNCONSTRAINED:
             continue  # the unconstrained model has no distribution over the language
-        if contender.strategy in NARROWER_STRATEGIES:
-            failed[contender.name] = WorkbenchError(
-                "expected a method that draws from all allowed tokens; only masks are compared"
-            )
-            continue
-        if contender.strategy in CONVERGING_STRATEGIES:
-            failed[contender.name] = WorkbenchError(
-                "its distribution depends on the number of forward passes"
-            )
-            continue
         if contender.strategy in OWN_STRATEGIES and ended:
             methods[contender.name] = everything
             continue
-        if contender.finish:
-            failed[contender.name] = WorkbenchError(
-                "its distribution depends on the budget, and is the exact mask's in a large one"
-            )
-            continue
-        if contender.thinking:
-            failed[contender.name] = WorkbenchError(
-                "its distribution depends on the thoughts before the text"
-            )
-            continue
         try:
+            _check_comparable(contender)
             constraint = contender.prepare(model, grammar, limits).constraint
             methods[contender.name] = masked_distribution(tree, constraint)
         except WorkbenchError as error:
@@ -357,6 +338,22 @@ def exact_comparison(
         spellings=sum(1 for _ in tree.spellings()),
         tree=tree,
     )
+
+
+def _check_comparable(contender: Contender) -> None:
+    """Raises: WorkbenchError if the contender's distribution is not that of its masks."""
+    if contender.strategy in NARROWER_STRATEGIES:
+        raise WorkbenchError(
+            "expected a method that draws from all allowed tokens; only masks are compared"
+        )
+    if contender.strategy in CONVERGING_STRATEGIES:
+        raise WorkbenchError("its distribution depends on the number of forward passes")
+    if contender.finish:
+        raise WorkbenchError(
+            "its distribution depends on the budget, and is the exact mask's in a large one"
+        )
+    if contender.thinking:
+        raise WorkbenchError("its distribution depends on the thoughts before the text")
 
 
 def model_distribution(

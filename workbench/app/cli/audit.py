@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,7 +19,7 @@ from workbench.audits.findings import Audit, Status
 from workbench.audits.judge import check_validator
 from workbench.audits.report import page as written
 from workbench.audits.report import report
-from workbench.audits.subjects import instances_of, sampled, unread
+from workbench.audits.subjects import Unread, instances_of, sampled, unread
 from workbench.base.errors import WorkbenchError
 from workbench.grammar.notations import Notation
 from workbench.tasks.summary import failures_of
@@ -111,15 +111,7 @@ def audit(
         stopped = failed = False
         if files:
             values = instances_of(instances) if instances is not None else ()
-            named = [
-                entry for path in files for entry in unread(path, notation, start, values, only)
-            ]
-            if not named:
-                raise WorkbenchError(
-                    f"no row holds {only!r}", "its id, suite or subset is compared"
-                )
-            if any(entry.notation is Notation.JSON_SCHEMA for entry in named):
-                check_validator()
+            named = _constraints(files, notation, start, values, only)
             folders = engine_folders(site or ())
             chosen = engines_named(engines, folders)
             plan = Plan(
@@ -145,6 +137,22 @@ def audit(
         where = f"in {out}; the same command resumes from it" if out else "above"
         typer.echo(f"stopped: the audits done are {where}", err=True)
     raise typer.Exit(int(stopped or failed or any(result.claims for result in results)))
+
+
+def _constraints(
+    files: Iterable[Path],
+    notation: Notation | None,
+    start: str,
+    instances: tuple[Any, ...],
+    only: str,
+) -> list[Unread]:
+    """The constraints in files. Raises: WorkbenchError for none, or schemas without a validator."""
+    named = [entry for path in files for entry in unread(path, notation, start, instances, only)]
+    if not named:
+        raise WorkbenchError(f"no row holds {only!r}", "its id, suite or subset is compared")
+    if any(entry.notation is Notation.JSON_SCHEMA for entry in named):
+        check_validator()
+    return named
 
 
 def _run(

@@ -180,27 +180,23 @@ def compare(
     ends, and the same command continues after an interruption. A row may name its grammar or
     schema.
     """
+    from workbench.decoding.compare import compare as compared
     from workbench.decoding.contenders import all_contenders, contenders_named
     from workbench.decoding.sampling import Sampling
 
     sampling = Sampling(temperature, top_k, top_p, 0, min_p, repetition_penalty)
     contenders = contenders_named(all_contenders() if methods == "all" else methods)
+    numbers = range(seed, seed + seeds)
+    for_rows = {"column": column, "out": out, "together": together > 1, "jobs": jobs > 1}
     _check_mode(
         dataset,
-        for_rows={
-            "column": column,
-            "out": out,
-            "together": together > 1,
-            "jobs": jobs > 1,
-            "ray": ray,
-            "gpus": gpus,
-        },
+        for_rows=for_rows | {"ray": ray, "gpus": gpus},
         for_prompts={"prompt": prompt, "json": json, "csv": as_csv},
     )
     if dataset is not None:
         settings = GridSettings(
             contenders=tuple(contender.name for contender in contenders),
-            seeds=tuple(range(seed, seed + seeds)),
+            seeds=tuple(numbers),
             sampling=sampling,
             max_tokens=max_tokens or 128,
             grammar=None if named is None else grammar_record(named.grammar),
@@ -211,22 +207,14 @@ def compare(
             before=before_prompt(chat, system),
             together=together,
         )
-        rows = rows_of(dataset, split)
-        _compare_dataset(
-            grid_tasks(rows, columns_named(column or ()), settings),
-            settings,
-            out or Path("runs.parquet"),
-            runner_named(jobs, ray, gpus),
-        )
+        plan = grid_tasks(rows_of(dataset, split), columns_named(column or ()), settings)
+        _compare_dataset(plan, settings, out or Path("runs.parquet"), runner_named(jobs, ray, gpus))
     if named is None:
         raise WorkbenchError(
             "expected one grammar, not 0", "name one as in --example NAME, or rows with --dataset"
         )
-    from workbench.decoding.compare import compare as compared
-
     example = named.example
     prompts = prompt or [example.prompt if example else ""]
-    numbers = range(seed, seed + seeds)
     events = compared(
         chatting(loaded_model(model, device, dtype, revision), before_prompt(chat, system)),
         named.grammar,

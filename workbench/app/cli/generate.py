@@ -140,11 +140,11 @@ def generate(
 
     Exit status 0: ended in an accepted text; 1: ended otherwise; 2: wrong use.
     """
-    chosen = strategy_of(strategy)
-    base, example = loaded_model(model, device, dtype, revision), named.example
+    chosen, example = strategy_of(strategy), named.example
+    if draft is not None and strategy != "plain":
+        raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
+    base = loaded_model(model, device, dtype, revision)
     if draft is not None:
-        if strategy != "plain":
-            raise WorkbenchError(f"--draft and --strategy {strategy} exclude each other")
         chosen = CoupledSpeculation(loaded_model(draft, device, dtype))
     loaded = chatting(base, before_prompt(chat, system))
     begun = _begin(loaded, replace(named, grammar=named.grammar.for_generation), prompt, heal)
@@ -174,7 +174,10 @@ def generate(
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
     stages = json and not sampling.is_plain
     generation = run(
-        *(loaded, constraint, begun.prompt, sampling),
+        loaded,
+        constraint,
+        begun.prompt,
+        sampling,
         max_tokens=budget,
         strategy=chosen,
         stages=stages,
@@ -183,13 +186,9 @@ def generate(
     trace = generation.trace
     answer = trace.text if thinking is None else thinking.answer_in(trace.token_ids)
     accepted = trace.accepted and begun.grammar.accepts(answer)
-    if json:
-        line(trace_record(trace, accepted=accepted) | {"healed": text_of(begun.prefix)})
-    else:
-        typer.echo()
-        typer.echo(summary(trace, accepted=accepted), err=True)
-        if repeats := repetition([step.token for step in trace.steps]):
-            typer.echo(f"note: {repeats}; {_AGAINST_REPETITION}", err=True)
+    _print_end(trace, {"healed": text_of(begun.prefix)} if json else None, accepted=accepted)
+    if not json and (repeats := repetition([step.token for step in trace.steps])):
+        typer.echo(f"note: {repeats}; {_AGAINST_REPETITION}", err=True)
     raise typer.Exit(int(not accepted))
 
 
@@ -252,12 +251,8 @@ def fill(
     trace = generation.trace
     text = trace.text[len(begun.prefix) :]
     accepted = trace.accepted and named.grammar.accepts(prefix.encode() + text + suffix.encode())
-    if json:
-        record = {"prefix": prefix, "filled": text_of(text), "suffix": suffix}
-        line(trace_record(trace, accepted=accepted) | record)
-    else:
-        typer.echo(suffix)
-        typer.echo(summary(trace, accepted=accepted), err=True)
+    record = {"prefix": prefix, "filled": text_of(text), "suffix": suffix}
+    _print_end(trace, record if json else None, suffix, accepted=accepted)
     raise typer.Exit(int(not accepted))
 
 
@@ -348,6 +343,17 @@ def _print_steps(
             sys.stdout.buffer.write(step.token[repeated:])
             sys.stdout.buffer.flush()
         repeated = max(0, repeated - len(step.token))
+
+
+def _print_end(
+    trace: Trace, record: dict[str, str] | None, suffix: str = "", *, accepted: bool
+) -> None:
+    """The last line of JSON with the fields of ``record``; without one the rest as text."""
+    if record is not None:
+        line(trace_record(trace, accepted=accepted) | record)
+    else:
+        typer.echo(suffix)
+        typer.echo(summary(trace, accepted=accepted), err=True)
 
 
 def _budget_record(step: Step, constraint: TokenMachine) -> dict[str, int]:

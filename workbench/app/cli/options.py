@@ -431,73 +431,48 @@ class Reading:
             raise GrammarError(diagnosis.errors) from error
 
 
+#: Type, placeholder and help of the options that name a grammar.
+_OPTIONS: dict[str, tuple[Any, str | None, str]] = {
+    "regex": (str | None, "PATTERN", "A regular expression."),
+    **{
+        name: (Path | None, "FILE", f"{notation.content}; - reads stdin.")
+        for name, notation in _FILES.items()
+    },
+    "start": (str, "RULE", "The rule a grammar begins with."),
+    "style": (str, "NAME", "How the instances of a dataclass are written: call or json."),
+    "whitespace": (
+        str,
+        "NAME",
+        "White space of JSON: any, one space, compact, or N (any, at most N characters"
+        " in a row); auto writes one space and accepts any.",
+    ),
+    "order": (
+        str,
+        "NAME",
+        "The properties of a JSON Schema's objects: in declared order, or in any.",
+    ),
+    "formats": (str, "NAME", "'format' in a JSON Schema: assert it, or take it as an annotation."),
+    "closed": (
+        bool,
+        None,
+        "Objects have only the members that a JSON Schema names, as in strict tool calls.",
+    ),
+    "document": (
+        list[Path] | None,
+        "FILE",
+        "Another JSON Schema to which '$ref' refers, by its '$id' or FILE; repeatable.",
+    ),
+}
+
+
 def _parameters() -> list[inspect.Parameter]:
     """The options that name a grammar, as parameters of a command."""
-    kinds: dict[str, Any] = {
-        "regex": Annotated[
-            str | None,
-            typer.Option("--regex", metavar="PATTERN", help="A regular expression."),
-        ]
-    }
-    for name, notation in _FILES.items():
-        option = typer.Option(
-            f"--{name.replace('_', '-')}",
-            metavar="FILE",
-            help=f"{notation.content}; - reads stdin.",
-        )
-        kinds[name] = Annotated[Path | None, option]
-    kinds["example"] = ExampleOption
-    kinds["start"] = Annotated[
-        str, typer.Option("--start", metavar="RULE", help="The rule a grammar begins with.")
-    ]
-    kinds["style"] = Annotated[
-        str,
-        typer.Option(
-            "--style",
-            metavar="NAME",
-            help="How the instances of a dataclass are written: call or json.",
-        ),
-    ]
-    kinds["whitespace"] = Annotated[
-        str,
-        typer.Option(
-            "--whitespace",
-            metavar="NAME",
-            help="White space of JSON: any, one space, compact, or N (any, at most N characters"
-            " in a row); auto writes one space and accepts any.",
-        ),
-    ]
-    kinds["order"] = Annotated[
-        str,
-        typer.Option(
-            "--order",
-            metavar="NAME",
-            help="The properties of a JSON Schema's objects: in declared order, or in any.",
-        ),
-    ]
-    kinds["formats"] = Annotated[
-        str,
-        typer.Option(
-            "--formats",
-            metavar="NAME",
-            help="'format' in a JSON Schema: assert it, or take it as an annotation.",
-        ),
-    ]
-    kinds["closed"] = Annotated[
-        bool,
-        typer.Option(
-            "--closed",
-            help="Objects have only the members that a JSON Schema names, as in strict tool calls.",
-        ),
-    ]
-    kinds["document"] = Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--document",
-            metavar="FILE",
-            help="Another JSON Schema to which '$ref' refers, by its '$id' or FILE; repeatable.",
-        ),
-    ]
+    kinds: dict[str, Any] = {}
+    for name, (kind, metavar, text) in _OPTIONS.items():
+        if name == "start":
+            kinds["example"] = ExampleOption
+        option = typer.Option(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
+        kinds[name] = Annotated[kind, option]
     return [
         inspect.Parameter(
             name,
