@@ -23,13 +23,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 from random import Random
 from statistics import median
 from typing import TYPE_CHECKING, Any
-
-from workbench.app.ui.api import Endpoints
 
 if TYPE_CHECKING:
     from httpx import AsyncClient
@@ -61,13 +58,6 @@ class Results:
         lines.append(f"memory: {before:,} MB before, {after:,} MB after")
         lines += [f"{what}: {number:,}" for what, number in sorted(self.events.items())]
         return "\n".join(lines)
-
-
-def generate_settings(text: str, tokens: int, seed: int = 1, **others: object) -> list[Any]:
-    """The arguments of the endpoint ``generate``, in its order; the text is a regex by default."""
-    given = {"text": text, "prompt": "Hello", "max_tokens": tokens, "seed": seed, **others}
-    parameters = list(signature(Endpoints.generate).parameters.values())[1:]  # without self
-    return [given.get(one.name, one.default) for one in parameters]
 
 
 async def run_kinds(client: AsyncClient, run: dict[str, Any], headers: dict[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 import workbench as wb
 from workbench.decoding.trace import StopReason
-from workbench.decoding.transformers_model import TransformersModel, builtin_model
+from workbench.decoding.transformers_model import TransformersModel, load_model
 
 JSON = r"""
 start ::= object;
@@ -20,7 +20,7 @@ string ::= #'"[A-Za-z .@]{1,20}"';
 
 @pytest.fixture(scope="module")
 def model() -> TransformersModel:
-    return builtin_model()
+    return load_model()
 
 
 def test_its_vocabulary_is_loaded_by_name(model: TransformersModel) -> None:

@@ -9,7 +9,7 @@ from workbench.decoding.compare import compare
 from workbench.decoding.contenders import contenders_named
 from workbench.decoding.run_summaries import RunEnded
 from workbench.decoding.sampling import Sampling
-from workbench.decoding.transformers_model import builtin_model
+from workbench.decoding.transformers_model import load_model
 
 #: All of them have the exact mask.
 EXACT = "automaton,domino,skipping,opportunistic,domino-opportunistic,speculation,online-trie"
@@ -21,7 +21,7 @@ def test_automaton_and_domino_without_end_write_the_same_text(task: str) -> None
     found: dict[tuple[str, int], dict[str, list[int]]] = {}
     for temperature in (0.0, 1.0):
         events = compare(
-            builtin_model(),
+            load_model(),
             TASKS[task].grammar,
             TASKS[task].prompts[:1],
             contenders_named("automaton,domino"),
@@ -45,7 +45,7 @@ def test_automaton_and_domino_without_end_write_the_same_text(task: str) -> None
 def test_every_strategy_over_the_exact_mask_writes_the_same_text(task: str) -> None:
     found: dict[tuple[str, int], dict[str, list[int]]] = {}
     for event in compare(
-        builtin_model(),
+        load_model(),
         TASKS[task].grammar,
         TASKS[task].prompts[:1],
         contenders_named(EXACT),

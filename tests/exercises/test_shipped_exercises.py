@@ -20,9 +20,9 @@ from workbench.app.exercises.exercise_reader import (
     encode_exercise,
     exercise_of,
     exercises,
+    grammar_text,
     load_exercise,
     read_exercise,
-    wrong_answers,
 )
 from workbench.base.limits import Limits
 
@@ -57,11 +57,12 @@ def test_the_model_answer_is_right(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_typical_wrong_answers_get_their_counterexample(name: str) -> None:
-    exercise, wrong = exercises()[name], wrong_answers(name)
+    exercise = exercises()[name]
+    wrong = tomllib.loads((CONTENT / f"{name}.toml").read_text("utf-8"))["wrong"]
     assert len(wrong) >= 3
-    assert {each.gives for each in wrong} & {"gained", "lost"}
+    assert {each["gives"] for each in wrong} & {"gained", "lost"}
     for each in wrong:
-        answer = each.answer
+        answer = grammar_text(each, "a wrong answer")
         graded = exercise.check(answer.text, answer.notation, answer.start, limits=QUICK)
         given: str = graded.outcome
         if given is Outcome.WRONG:
@@ -72,7 +73,7 @@ def test_typical_wrong_answers_get_their_counterexample(name: str) -> None:
             assert graded.share is not None
             assert graded.share < 1
             given = "gained" if graded.gained else "lost"
-        assert given == each.gives, answer.text
+        assert given == each["gives"], answer.text
 
 
 def test_titles_and_tasks_differ() -> None:

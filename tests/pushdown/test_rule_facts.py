@@ -13,6 +13,7 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source
 from workbench.pushdown.cfg import RuleProgram, gathered, rule_program
 from workbench.pushdown.recursion import kept_rules, left_recursive, visited_from
+from workbench.pushdown.rule_facts import AT_END
 from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
 
@@ -45,6 +46,11 @@ def test_the_kinds_of_texts_that_a_rule_has(text: str, texts: int, because: str)
     assert rules(text).texts_of(0) == texts, because
 
 
+def inner_calls(program: RuleProgram) -> list[list[int]]:
+    """The rules that each rule calls, without those at its end."""
+    return program._calls(program.all_calls[:, AT_END] == 0)
+
+
 def test_the_rules_that_a_rule_calls() -> None:
     found = rules("a ::= 'x' b | (c b) | c? d* e | b; b ::= 'y'; c ::= ''; d ::= d; e ::= 'z' b?;")
 
@@ -55,9 +61,9 @@ def test_the_rules_that_a_rule_calls() -> None:
     assert names_of(found.first_calls[0]) == "cbceb", (
         "not b after 'x', but b after c, which is empty"
     )
-    assert names_of(found.inner_calls[0]) == "cc"
+    assert names_of(inner_calls(found)[0]) == "cc"
     e = found.names.index("e")
-    assert (names_of(found.calls[e]), found.first_calls[e], found.inner_calls[e]) == ("b", [], [])
+    assert (names_of(found.calls[e]), found.first_calls[e], inner_calls(found)[e]) == ("b", [], [])
     assert [found.names[rule] for rule in found.reached_from(0)] == ["a", "b", "c", "e"]
 
 
@@ -70,7 +76,7 @@ def kept_by_definition(program: RuleProgram, order: list[int]) -> set[int]:
         embedding = [
             component
             for component in cyclic_components(graph)
-            if any(not component.isdisjoint(program.inner_calls[rule]) for rule in component)
+            if any(not component.isdisjoint(inner_calls(program)[rule]) for rule in component)
         ]
         if not embedding:
             return kept
@@ -98,7 +104,7 @@ def test_cycles_are_broken_at_the_most_called_rules() -> None:
         assert sorted(found.callees_first.tolist()) == sorted(order)
         assert found.is_left_recursive is bool(left_recursive(program, order)), options
         uses = Counter(called for rule in order for called in program.calls[rule])
-        inner = {called for rule in order for called in program.inner_calls[rule]}
+        inner = {called for rule in order for called in inner_calls(program)[rule]}
         assert found.uses.tolist() == [uses[rule] for rule in range(len(names))]
         copies = [uses[rule] - 1 if rule in inner else 0 for rule in range(len(names))]
         assert found.copies.tolist() == copies

@@ -17,13 +17,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from lab.bench.visitors import generate_settings
+from workbench.app.ui.api import Endpoints
 
 pytestmark = [pytest.mark.slow, pytest.mark.strangers]
 
@@ -68,6 +69,13 @@ class Page:
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found
         return int(found[1]) // 1024
+
+
+def generate_settings(text: str, tokens: int) -> list[Any]:
+    """The arguments of the endpoint ``generate``, in its order."""
+    given = {"text": text, "prompt": "Hello", "max_tokens": tokens, "seed": 1}
+    parameters = list(signature(Endpoints.generate).parameters.values())[1:]  # without self
+    return [given.get(one.name, one.default) for one in parameters]
 
 
 def address(visitor: str) -> dict[str, str]:

@@ -10,12 +10,12 @@ import pytest
 
 from workbench.syntax.ranges import ANY_CHARACTER, contains, difference, intersection, size
 from workbench.syntax.regex.unicode_sets import (
+    _tables,
     ascii_folded,
     folded,
     property_set,
     python_class,
     rust_class,
-    unicode_version,
 )
 
 ASSIGNED = [
@@ -25,8 +25,12 @@ ASSIGNED = [
 ]
 
 
+#: The version of Unicode of our properties.
+VERSION = str(_tables()["unicode"])
+
+
 def test_the_version_is_known_and_not_older_than_the_interpreters() -> None:
-    ours = tuple(map(int, unicode_version().split(".")))
+    ours = tuple(map(int, VERSION.split(".")))
     assert ours >= tuple(map(int, unicodedata.unidata_version.split(".")))
 
 
@@ -142,7 +146,7 @@ def test_folding_agrees_with_re_on_what_the_interpreter_knows() -> None:
         assert {c for c in theirs if not contains(ours, ord(c))} == set()
         extra = {chr(c) for low, high in ours for c in range(low, high + 1)} - theirs
         # characters, and cases of characters, that Unicode gave out after the interpreter's
-        assert not extra & set(cased) or unicodedata.unidata_version < unicode_version()
+        assert not extra & set(cased) or unicodedata.unidata_version < VERSION
 
 
 def test_ascii_folded() -> None:

@@ -172,11 +172,3 @@ def load_model(
                 name, device, dtype, revision=revision, progress=progress
             )
         return _loaded[key]
-
-
-def builtin_model() -> TransformersModel:
-    """The embedded model.
-
-    Raises: ModelError if its files are missing.
-    """
-    return load_model()

@@ -170,11 +170,6 @@ class RuleProgram:
         """Those it can call before it has read anything."""
         return self._calls(self.all_calls[:, AT_START] != 0)
 
-    @cached_property
-    def inner_calls(self) -> list[list[int]]:
-        """Those that are not at its end."""
-        return self._calls(self.all_calls[:, AT_END] == 0)
-
     def _calls(self, which: Flags) -> list[list[int]]:
         calls: list[list[int]] = [[] for _ in self.names]
         for caller, called in self.all_calls[which, :AT_END].tolist():

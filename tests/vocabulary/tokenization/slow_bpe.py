@@ -8,6 +8,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -136,3 +139,9 @@ def sequences(vocabulary: Vocabulary, longest: int) -> Iterator[tuple[TokenId, .
         yield tokens
         more = ((t, n) for t, n in lengths.items() if size + n <= longest)
         queue.extend(((*tokens, t), size + n) for t, n in more)
+
+
+def rows_of(bpe: Bpe) -> dict[bytes, npt.NDArray[np.int32]]:
+    """The different rows of canonical tokens, and the empty one: states of the article's automaton."""
+    rows = [np.empty((0, 2), np.int32), *map(bpe.row, bpe.tables.order.tolist())]
+    return {row.tobytes(): row for row in rows}

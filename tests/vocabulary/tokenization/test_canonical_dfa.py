@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from tests.vocabulary.tokenization.slow_bpe import DATA, table
-from workbench.base.errors import VocabularyError
+from tests.vocabulary.tokenization.slow_bpe import DATA, rows_of, table
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa, canonical_dfa_by_merges
+from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa_by_merges
 
 FIGURE = json.loads((DATA / "proper_figures.json").read_text("utf-8"))["figure_9"]
 
@@ -38,14 +37,9 @@ def test_figure_9_by_merges() -> None:
 def test_states_and_edges(
     merges: list[tuple[str, str]], alphabet: str, states: int, edges: int
 ) -> None:
-    tables = Bpe.of(table(merges, alphabet)).tables
-    dfa = canonical_dfa(tables)
-    forbidden = dfa.rows[:, 1] - dfa.rows[:, 0]
-    assert (len(dfa), states * len(tables.order) - int(forbidden.sum())) == (states, edges)
+    bpe = Bpe.of(table(merges, alphabet))
+    rows = rows_of(bpe)
+    forbidden = sum(int((row[:, 1] - row[:, 0]).sum()) for row in rows.values())
+    assert (len(rows), states * len(bpe.tables.order) - forbidden) == (states, edges)
     by_merges = canonical_dfa_by_merges(alphabet, [(left, right) for left, right in merges])
     assert len(by_merges.forbidden) == states
-
-
-def test_error_rows_that_are_not_intervals() -> None:
-    with pytest.raises(VocabularyError, match="rows are not intervals"):
-        canonical_dfa(Bpe.of(table([("ab", "a"), ("a", "b")], "ab")).tables)

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers
 
-from tests.vocabulary.tokenization.slow_bpe import sequences, walks
+from tests.vocabulary.tokenization.slow_bpe import rows_of, sequences, walks
 from workbench.vocabulary import mistral
 from workbench.vocabulary.load import load_tokenizer, load_vocabulary
 from workbench.vocabulary.tokenization.bpe import Bpe
-from workbench.vocabulary.tokenization.pair_automaton import canonical_dfa
 from workbench.vocabulary.tokenizer import vocabulary_of
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -159,12 +158,12 @@ def random_tokens(vocabulary: Vocabulary, text: bytes, rng: random.Random) -> li
 def test_numbers_of_the_reference(
     name: str, canonical: int, live: int, states: int, free: int
 ) -> None:
-    tables = Bpe.of(load_vocabulary(name)).tables
+    bpe = Bpe.of(load_vocabulary(name))
+    tables = bpe.tables
     assert len(tables.order) == canonical
     assert int((tables.left >= 0).sum()) == live == len(tables.children)
-    star = canonical_dfa(tables)
-    assert len(star) == states
-    assert int((star.state_of == 0).sum()) == free
+    assert len(rows_of(bpe)) == states
+    assert sum(not len(bpe.row(token)) for token in tables.order.tolist()) == free
 
 
 @pytest.mark.slow

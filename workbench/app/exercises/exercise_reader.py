@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.exercise import Exercise, GrammarText, Outcome
+from workbench.analysis.exercise import Exercise, GrammarText
 from workbench.app.exercises.exercise_links import EXERCISE, Link
 from workbench.base.arguments import checked
 from workbench.base.errors import WorkbenchError
@@ -51,15 +50,6 @@ class ExerciseError(WorkbenchError):
     """A file or link is no exercise."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrongAnswer:
-    """A typical wrong answer of an exercise, for its tests."""
-
-    answer: GrammarText
-    #: ``gained`` or ``lost`` for a wrong language, else an ``Outcome``.
-    gives: str
-
-
 def exercise_of(data: _Table, name: str = "") -> Exercise:
     """An exercise from its table.
 
@@ -75,14 +65,14 @@ def exercise_of(data: _Table, name: str = "") -> Exercise:
         name=name,
         title=_text(data, "title", ""),
         task=" ".join(_text(data, "task").split()),
-        solution=_grammar_text(data, "the solution"),
+        solution=grammar_text(data, "the solution"),
         notations=tuple(_notation(each) for each in _texts(data, "notations")),
         conditions=_table(data, "conditions"),
         accepts=_texts(data, "accepts"),
         rejects=_texts(data, "rejects"),
         hint=_text(data, "hint", ""),
         teaches=_text(data, "teaches", ""),
-        starter=None if begin is None else _grammar_text(_table(data, "begin"), "begin"),
+        starter=None if begin is None else grammar_text(_table(data, "begin"), "begin"),
     )
 
 
@@ -110,7 +100,8 @@ def _grammar_data(written: GrammarText) -> dict[str, Any]:
     return {**data, **written.options}
 
 
-def _grammar_text(data: _Table, what: str) -> GrammarText:
+def grammar_text(data: _Table, what: str) -> GrammarText:
+    """The grammar in a table. Raises: ExerciseError."""
     present = [notation for notation in Notation if notation in data]
     if len(present) != 1:
         raise ExerciseError(
@@ -165,21 +156,6 @@ def read_exercise(path: Path) -> Exercise:
     Raises: ExerciseError with the file and what was expected there.
     """
     return _of_file(path, _data(path))
-
-
-def wrong_answers(name: str) -> tuple[WrongAnswer, ...]:
-    """The typical wrong answers in the file of an exercise of the shelf.
-
-    Raises: ExerciseError.
-    """
-    path = CONTENT / f"{name}.toml"
-    answers = _data(path).get("wrong", [])
-    outcomes = ("gained", "lost", *Outcome)
-    if not isinstance(answers, list) or any(each.get("gives") not in outcomes for each in answers):
-        raise ExerciseError(f"{path.name}: expected 'gives', one of {', '.join(outcomes)}")
-    return tuple(
-        WrongAnswer(_grammar_text(each, "a wrong answer"), str(each["gives"])) for each in answers
-    )
 
 
 def _data(path: Path) -> _Table:

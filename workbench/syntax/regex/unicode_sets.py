@@ -50,12 +50,6 @@ _CATEGORIES_FIRST = {"cf", "sc", "lc"}
 _TURKIC_I = {ord("I"), ord("i"), 0x130, 0x131}
 
 
-@cache
-def unicode_version() -> str:
-    """The version of Unicode of the properties."""
-    return str(_tables()["unicode"])
-
-
 @lru_cache(maxsize=256)
 def property_set(name: str) -> Ranges | None:
     """The set of ``\\p{…}``: ``Lu``, ``Greek``, ``sc=Greek``, ``Alphabetic``; None if unknown.

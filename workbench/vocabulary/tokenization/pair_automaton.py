@@ -11,56 +11,14 @@ with equal sets share a state. For the symbols a, b and the rules ab, then b·ab
       ab         0                  2     ab          (because b ab is merged to bab)
       bab        0
 
-``canonical_dfa`` computes the sets from the rows of ``pair_test``; ``canonical_dfa_by_merges`` is
-the article's algorithm, rule by rule, for lessons and tests.
+``canonical_dfa_by_merges`` is the article's algorithm, rule by rule, for lessons and tests. The
+masks use the same sets as rows of ``pair_test``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-
-from workbench.base.errors import VocabularyError
-from workbench.vocabulary.tokenization.merge_kernels import Ints, Numbers, Tables
-from workbench.vocabulary.tokenization.pair_test import merged_intervals, row_buffer, row_intervals
-
-
-@dataclass(frozen=True, eq=False)
-class CanonicalDfa:
-    """The automaton; state 0 is initial and forbids no canonical token.
-
-    Shape: ``state_of`` (V,) the state a token leads to, −1 for tokens that are not canonical;
-           ``rows[first[s]:first[s + 1]]`` the intervals of ``Tables.order`` that state s forbids,
-           disjoint and sorted; ``first`` (S + 1,).
-    """
-
-    state_of: Ints
-    rows: Ints
-    first: Numbers
-
-    def __len__(self) -> int:
-        """The number of states."""
-        return len(self.first) - 1
-
-
-def canonical_dfa(tables: Tables) -> CanonicalDfa:
-    """The automaton of a monotone table.
-
-    Cost:   20 µs for each token.
-    Raises: VocabularyError if the table is not monotone: its rows are not intervals.
-    """
-    if len(tables.exceptions):
-        raise VocabularyError("rows are not intervals if merge rules are not monotone")
-    state_of, room = np.full(len(tables.rank), -1, np.int32), row_buffer(tables)
-    rows, numbers = [np.empty((0, 2), np.int32)], {b"": 0}
-    for token in tables.order.tolist():
-        row = merged_intervals(room[: row_intervals(tables, token, room)])
-        state_of[token] = number = numbers.setdefault(row.tobytes(), len(rows))
-        if number == len(rows):
-            rows.append(row)
-    return CanonicalDfa(state_of, np.concatenate(rows), np.cumsum([0, *map(len, rows)]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ the tokens with s on their left spine whose merge above s is later. These are th
 tokens of the article's `.*` automaton (Tran-Thien 2024, appendix, section 4), computed on demand
 instead of merge by merge (reference, section 5).
 
-**Column** (``Columns``): all tokens that may not precede v, found by testing all pairs with v.
+**Column** (``may_precede``): all tokens that may not precede v, found by testing all pairs with v.
 
 **Exceptions.** The walk assumes that ranks increase in a derivation. A token produced by an earlier
 rule than one of its sides is *offending*. The walk can be wrong only if an offending token is in
@@ -218,20 +218,6 @@ def merged_intervals(intervals: Ints) -> Ints:
     begins = np.concatenate(([True], some[1:, 0] > ends[:-1]))
     lasts = np.concatenate((np.flatnonzero(begins)[1:] - 1, [len(some) - 1]))
     return np.stack((some[begins, 0], ends[lasts]), 1)
-
-
-class Columns:
-    """The columns of a table, computed on demand; each is a pair test of every token."""
-
-    def __init__(self, tables: Tables) -> None:
-        self._tables = tables
-        self._tokens = np.sort(tables.order)
-
-    def before(self, token: int) -> Ints:
-        """The tokens that may not precede a token inside a piece, sorted."""
-        if self._tables.rank[token] == NOT_PRODUCED:
-            return np.empty(0, np.int32)
-        return self._tokens[~may_precede(self._tables, self._tokens, token)]
 
 
 #: The most pairs ``pair_exceptions`` encodes: ten seconds of work.
