@@ -21,6 +21,7 @@ from workbench.base.arguments import checked
 from workbench.base.dfa import DEAD, Dfa, State, table_rows
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import LIMITS, Clock, Limits, time_budget
+from workbench.base.visible_text import count_of
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.label_encoding import encode_labels, labels_of, show_labels
 from workbench.pushdown.network import Network, bisimilar
@@ -180,7 +181,7 @@ def _complete_result(gained: bytes | None, lost: bytes | None) -> Difference:
 
 def _bounded(gained: bytes | None, lost: bytes | None, bound: int) -> Difference:
     """The result of a search that ended at a bound."""
-    compared = f"all texts of up to {bound} character{'s' if bound != 1 else ''} were compared"
+    compared = f"all texts of up to {count_of(bound, 'character')} were compared"
     if gained is None and lost is None:
         why = f"no difference was found: {compared}, and samples of longer ones"
         return Difference(same=None, bound=bound, why=why)

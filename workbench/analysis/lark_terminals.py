@@ -23,6 +23,7 @@ from workbench.base.diagnostics import Advice
 from workbench.base.errors import BuildError, LimitError
 from workbench.base.limits import Limits
 from workbench.base.source import Span
+from workbench.base.visible_text import count_of
 from workbench.pushdown.build import Combining
 from workbench.syntax.grammar_tree import (
     Expression,
@@ -150,7 +151,7 @@ class _Collisions:
         """A note on a terminal to which others are preferred."""
         lost, (kept, text) = self._name(leaf), others[0]
         more = len(others) - 1
-        also = f", and so for {more} other terminal{'s' if more > 1 else ''}" if more else ""
+        also = f", and so for {count_of(more, 'other terminal')}" if more else ""
         message = (
             f"{lost} and {kept} both match {quoted_end(text)} at the same position, and lark's "
             f"contextual lexer reads only {kept} there{also}"

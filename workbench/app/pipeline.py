@@ -126,14 +126,14 @@ class Compiled:
         facts = []
         if grammar.tree is not None:
             rules = len({rule.name for rule in grammar.tree.written or grammar.tree.rules})
-            facts.append(f"{rules:,} rule{'s' if rules != 1 else ''}")
+            facts.append(count_of(rules, "rule"))
         kind = "any order" if grammar.has_phrases else "context-free"
         facts.append("regular" if grammar.is_regular else kind)
         try:
             states = self._states(grammar)
         except LimitError:
             return (*facts, "too many states to build them all")
-        return (*facts, f"{states:,} state{'s' if states != 1 else ''}")
+        return (*facts, count_of(states, "state"))
 
     def _states(self, grammar: Grammar) -> int:
         """The number of states in the pictures; a lazy machine is built here, as a phase.

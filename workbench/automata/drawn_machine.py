@@ -365,7 +365,7 @@ class Facts:
         else:
             parts.append("nondeterministic")
             if self.empty_items:
-                parts.append(f"{self.empty_items:,} ε-edge{'s' if self.empty_items != 1 else ''}")
+                parts.append(count_of(self.empty_items, "ε-edge"))
             if self.initials > 1:
                 parts.append(f"{self.initials:,} initial states")
             if self.long_items:

@@ -65,7 +65,7 @@ def label_reason(
     failed = len(token) if verdict.byte is None else verdict.byte - len(read)
     readable = token[: max(0, failed)].decode("utf-8", "replace")
     expected = in_words([verdict.expected], end=False)
-    sentence = f"after {readable!r}: " * bool(readable) + f"expected {expected}"
+    sentence = f"after {readable!r}: expected {expected}" if readable else f"expected {expected}"
     if grammar.is_prefix(plain_text(read) + token):
         sentence += ", since the text before it was read as text"
     return Reason(sentence, f"needs {expected}")

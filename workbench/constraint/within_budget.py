@@ -21,6 +21,7 @@ import numpy as np
 from workbench.base.arguments import checked
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.limits import Limits
+from workbench.base.visible_text import count_of
 from workbench.constraint.masks import TokenMask, pack
 from workbench.constraint.protocol import Constraint, State
 from workbench.constraint.token_distances import FAR
@@ -82,10 +83,10 @@ class WithinBudget(TokenMachine):
                 "a terminal label at its end may be read as text at every token",
             )
         if fewest > self.budget:
-            end = " with the end token" * self._end
+            end, tokens = " with the end token" if self._end else "", count_of(fewest, "token")
             raise WorkbenchError(
-                f"the shortest text needs {_tokens(fewest)}{end}; at most is {self.budget}",
-                f"allow {_tokens(fewest)} or more",
+                f"the shortest text needs {tokens}{end}; at most is {self.budget}",
+                f"allow {tokens} or more",
             )
 
     def __eq__(self, other: object) -> bool:
@@ -128,9 +129,9 @@ class WithinBudget(TokenMachine):
         if not fits:
             needed = self._distance(counted) + self._end
             raise TokenNotAllowed(
-                f"after token {token_id} the shortest text needs {_tokens(needed)} more; at most"
-                f" {max(0, tokens_left - 1)} may follow",
-                f"allow {_tokens(self.budget - tokens_left + 1 + needed)} or more",
+                f"after token {token_id} the shortest text needs {count_of(needed, 'token')} more;"
+                f" at most {max(0, tokens_left - 1)} may follow",
+                f"allow {count_of(self.budget - tokens_left + 1 + needed, 'token')} or more",
             )
         return BudgetState(tokens_left - 1, there, counted)
 
@@ -175,7 +176,3 @@ class WithinBudget(TokenMachine):
 
     def without_budget(self) -> TokenMachine:
         return self.constraint
-
-
-def _tokens(count: int) -> str:
-    return f"{count} token{'s' if count != 1 else ''}"

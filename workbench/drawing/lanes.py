@@ -49,7 +49,7 @@ from workbench.drawing.rails import (
 SMALL_CHAR = 6.1
 
 #: Track before a label, after it (with the arrow), and between two states that no edge joins.
-_LEAD, _OUT, _GAP = 15.0, 17.0, 14.0
+_BEFORE_LABELS, _AFTER_LABELS, _GAP = 15.0, 17.0, 14.0
 
 #: The height of a rail without a label and with one.
 _PLAIN, _LABELLED = 9.0, 22.0
@@ -256,22 +256,22 @@ class _Builder:
         for state in order:
             number = self._widest(before, state)
             wide = self._wide(state)
-            lead = _GAP if before else 0.0
+            gap = _GAP if before else 0.0
             if number is not None:
-                lead = _LEAD + self._connectors[number].width + _OUT
+                gap = _BEFORE_LABELS + self._connectors[number].width + _AFTER_LABELS
             row = self._rows[-1]
-            wraps = bool(row.states) and row.width + lead + wide > room
+            wraps = bool(row.states) and row.width + gap + wide > room
             if wraps:
                 self._rows.append(row := Row())
-                lead = lead if number is not None else 0.0
+                gap = gap if number is not None else 0.0
             if number is not None:
-                self._track[number] = len(self._rows) - 1, row.width + _LEAD
+                self._track[number] = len(self._rows) - 1, row.width + _BEFORE_LABELS
                 if wraps:
                     self._wrapped[number] = before
-            self._x[state] = row.width + lead + wide / 2
+            self._x[state] = row.width + gap + wide / 2
             self._row[state] = len(self._rows) - 1
             row.states.append(state)
-            row.width += lead + wide
+            row.width += gap + wide
             before = state
         return {s: ends for s, ends in loops.items() if self._on_rail(s, *ends)}
 
@@ -331,7 +331,7 @@ class _Builder:
             return True
         row, x = self._track[number]
         right = self._x[source] + self._wide(source) / 2
-        return self._row[source] == row and abs(right + _LEAD - x) < 0.5
+        return self._row[source] == row and abs(right + _BEFORE_LABELS - x) < 0.5
 
     def _reserve(self, routes: list[Route]) -> int:
         """Give every rail its height and every route its column; returns the columns used."""

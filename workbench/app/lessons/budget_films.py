@@ -24,16 +24,12 @@ from workbench.app.lessons.lesson import (
     View,
 )
 from workbench.app.lessons.lesson_world import World, token_bytes
-from workbench.base.visible_text import visible
+from workbench.base.visible_text import count_of, visible
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.token_distances import FAR
 from workbench.constraint.within_budget import BudgetState, WithinBudget
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_token_fsa
-
-
-def _tokens(count: int) -> str:
-    return f"{count} token{'s' if count != 1 else ''}"
 
 
 def fewest(world: World, *, after: str = "") -> float:
@@ -58,7 +54,7 @@ def _graph(world: World) -> Graph:
         replace(
             node,
             label=f"{node.label}: {distances.distance(int(node.id)) + 1}",
-            title=f"{_tokens(distances.distance(int(node.id)) + 1)} to the end",
+            title=f"{count_of(distances.distance(int(node.id)) + 1, 'token')} to the end",
         )
         for node in graph.nodes
     )
@@ -76,7 +72,7 @@ def distances(world: World, given: Given) -> Film:
         nodes = tuple(by_distance[distance])
         arcs = arcs_between(graph, nodes, nearer)
         say = (
-            f"{_tokens(distance + 1)}: a token leads to a state that needs {distance}."
+            f"{count_of(distance + 1, 'token')}: a token leads to a state that needs {distance}."
             if distance
             else "1 token: in a final state the end token alone ends the text."
         )
@@ -101,7 +97,7 @@ def within_budget(world: World, given: Given, *, budget: int, tokens: tuple[str,
                 frames.append(frame if frame.good else _budget_refused(world, frames[-1], token_id))
                 break
             state = within.advance(state, token_id)
-        remaining, needs = _tokens(state.left), _tokens(within.fewest(state))
+        remaining, needs = count_of(state.left, "token"), count_of(within.fewest(state), "token")
         row = Row("budget", (f"{remaining} left", f"{needs} needed"), 1)
         chosen = _budget_choices(world, within, state, frame.choices)
         frames.append(replace(frame, rows=(*frame.rows, row), choices=chosen))
@@ -127,7 +123,8 @@ def _budget_choices(
 def _too_late(world: World, state: BudgetState, token_id: int) -> str:
     target = world.constraint.advance(state.inner, token_id)
     needs = world.constraint.token_distances().distance(target) + 1
-    return f"{_tokens(needs)} would be needed after it, and {_tokens(state.left - 1)} would be left"
+    left = count_of(state.left - 1, "token")
+    return f"{count_of(needs, 'token')} would be needed after it, and {left} would be left"
 
 
 def needed_after(world: World, *, after: Sequence[str]) -> Table:

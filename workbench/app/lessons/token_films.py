@@ -115,27 +115,41 @@ def needed(world: World, text: bytes) -> str:
 
 def over_tokens(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The machine over tokens; the reader takes tokens and sees the mask of every state."""
-    dfa = world.dfa
-    graph = draw_token_fsa(compose(dfa, world.vocabulary), dfa, f"{name_of(world)} over tokens")
-    frames, state, so_far = [], dfa.initial, b""
-    ids = taken(world, given, tokens)
-    say = "State 0: these tokens may come first."
-    frames.append(_mask_frame(world, graph, state, ids, 0, so_far, say))
+    name = f"{name_of(world)} over tokens"
+    graph = draw_token_fsa(compose(world.dfa, world.vocabulary), world.dfa, name)
+
+    def step(state: int, target: int, token_id: TokenId) -> tuple[str, tuple[int, ...]]:
+        token = world.shown(token_id)
+        say = f"{token} leads from state {state} to state {target}."
+        return say, _arcs_of(graph, str(state), str(target), token)
+
+    return _film(world, given, tokens, graph, "State 0: these tokens may come first.", step)
+
+
+def _film(
+    world: World,
+    given: Given,
+    tokens: tuple[str, ...],
+    graph: Graph,
+    say: str,
+    step: Callable[[int, int, TokenId], tuple[str, tuple[int, ...]]],
+) -> Film:
+    """A frame for each token taken; ``step``: state, target, token → its sentence and edges."""
+    state, so_far, ids = world.dfa.initial, b"", taken(world, given, tokens)
+    frames = [_mask_frame(world, graph, state, ids, 0, so_far, say)]
     for position, token_id in enumerate(ids):
         token = world.vocabulary.tokens[token_id]
         if token is None:
             frames.append(_end_frame(world, graph, state, ids, so_far))
             break
-        target = dfa.run(token, state)
+        target = world.dfa.run(token, state)
         if target == DEAD or not allows(world, so_far, token_id):
             say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
             frames.append(_mask_frame(world, graph, state, ids, position, so_far, say))
             break
         so_far += token
-        say = f"{world.shown(token_id)} leads from state {state} to state {target}."
-        frames.append(
-            _mask_frame(world, graph, target, ids, position + 1, so_far, say, state, token_id)
-        )
+        say, arcs = step(state, target, token_id)
+        frames.append(_mask_frame(world, graph, target, ids, position + 1, so_far, say, arcs))
         state = target
     return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
 
@@ -154,13 +168,10 @@ def _mask_frame(
     position: int,
     so_far: bytes,
     say: str,
-    came: int | None = None,
-    token_id: TokenId = 0,
+    arcs: tuple[int, ...] = (),
 ) -> Frame:
-    lit = (str(state),)
-    arcs = () if came is None else _arcs_of(graph, str(came), str(state), world.shown(token_id))
     rows = (taken_row(world, ids, position),)
-    return Frame(say, (View(lit, arcs),), rows, choices(world, so_far))
+    return Frame(say, (View((str(state),), arcs),), rows, choices(world, so_far))
 
 
 def _arcs_of(graph: Graph, source: str, target: str, token: str) -> tuple[int, ...]:
@@ -185,29 +196,16 @@ def taken_row(world: World, ids: tuple[TokenId, ...], position: int) -> Row:
 
 def over_bytes(world: World, given: Given, *, tokens: tuple[str, ...] = ()) -> Film:
     """The automaton over bytes; tokens may end inside a character."""
-    dfa, graph = world.dfa, _byte_graph(world)
-    frames, state, so_far = [], dfa.initial, b""
-    ids = taken(world, given, tokens)
-    say = "The machine starts in state 0; its edges are bytes."
-    frames.append(_mask_frame(world, graph, state, ids, 0, so_far, say))
-    for position, token_id in enumerate(ids):
-        token = world.vocabulary.tokens[token_id]
-        if token is None:
-            frames.append(_end_frame(world, graph, state, ids, so_far))
-            break
-        if not allows(world, so_far, token_id):
-            say = f"{world.shown(token_id)} is not allowed: {why(world, so_far, token_id)}."
-            frames.append(_mask_frame(world, graph, state, ids, position, so_far, say))
-            break
-        target = dfa.run(token, state)
-        so_far += token
+    graph = _byte_graph(world)
+
+    def step(state: int, target: int, token_id: TokenId) -> tuple[str, tuple[int, ...]]:
+        token = world.vocabulary.tokens[token_id] or b""
         say = f"{world.shown(token_id)} is {count_of(len(token), 'byte')}: state {target}."
-        frame = _mask_frame(world, graph, target, ids, position + 1, so_far, say)
-        passed = tuple(_path_states(dfa, token, state))
-        arcs = tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
-        frames.append(Frame(frame.say, (View((str(target),), arcs),), frame.rows, frame.choices))
-        state = target
-    return Film((graph,), tuple(frames), "tokens", opens_at(given), ids)
+        passed = _path_states(world.dfa, token, state)
+        return say, tuple(a for s, t in passed for a in arcs_between(graph, (str(s),), (str(t),)))
+
+    say = "The machine starts in state 0; its edges are bytes."
+    return _film(world, given, tokens, graph, say, step)
 
 
 def _path_states(dfa: Dfa, token: bytes, state: int) -> Iterator[tuple[int, int]]:

@@ -99,7 +99,7 @@ class _Writer:
         """An object whose members come from the given spans."""
         self._text("{")
         for i, (name, span, write) in enumerate(members):
-            self._text(f"{', ' * (i > 0)}{json.dumps(name)}: ")
+            self._text(f"{', ' if i else ''}{json.dumps(name)}: ")
             self._at(span, write)
         self._text("}")
 
