@@ -144,6 +144,17 @@ class Visit:
         self.page.wait_for_selector("#wb-run .insp:not([hidden])")
         self.page.wait_for_selector("#wb-run .halt:disabled")
 
+    def run(self) -> None:
+        """Begin a run as soon as it is possible, and wait until it is over."""
+        self.page.click("#wb-run .go")
+        self.wait_run()
+
+    def link(self) -> str:
+        """The link that *Share* makes, without the page's address."""
+        self.page.click("#wb-header .share")
+        self.page.wait_for_function("location.hash.startsWith('#g=')")
+        return str(self.page.evaluate("location.hash"))
+
 
 Visitor = Callable[..., Any]
 

@@ -28,15 +28,12 @@ def test_a_draft_model_is_chosen_counted_and_shared(visit: Any) -> None:
     with visit() as v:
         v.page.wait_for_selector("#wb-run .drafting:not([hidden])")
         v.page.fill("#wb-run input.max", "12")
-        v.page.wait_for_selector("#wb-run .go:not(:disabled)")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         plain = texts(v)
         assert "drafted" not in v.page.inner_text("#wb-run .stats")
 
         v.page.select_option("#wb-run select.draft", "toy-2")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert texts(v) == plain
         right, among = v.page.inner_text("#wb-run .stats b >> nth=3").split(" of ")
         assert right == among != "0", "the same model"
@@ -48,9 +45,7 @@ def test_a_draft_model_is_chosen_counted_and_shared(visit: Any) -> None:
         code = "document.querySelector('#wb-takeaway pre').textContent"
         v.page.wait_for_function(f"{code}.includes('wb.CoupledSpeculation(draft)')")
 
-        v.page.click("#wb-header .share")
-        v.page.wait_for_function("location.hash.startsWith('#g=')")
-        link = v.page.evaluate("location.hash")
+        link = v.link()
     with visit(link, width=390, height=844) as v:
         v.page.wait_for_function("document.querySelector('select.draft').value === 'toy-2'")
         v.shot("draft_model_390")

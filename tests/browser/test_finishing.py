@@ -30,8 +30,7 @@ def test_a_text_ends_in_its_budget(visit: Any) -> None:
         assert "allow 2 tokens or more" in told
         v.page.fill("#wb-run input.max", "9")
         v.page.fill("#wb-run input.temperature", "3")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert v.page.locator("#wb-run .outcome.good").count() == 1
         budgets = budgets_of(v)
         assert [left for left, _ in budgets] == list(range(9, 9 - len(budgets), -1))
@@ -48,14 +47,10 @@ def test_a_text_ends_in_its_budget(visit: Any) -> None:
         v.page.wait_for_function(
             "document.querySelector('#wb-takeaway pre').textContent.includes('finish=True)')"
         )
-        v.page.click("#wb-header .share")
-        v.page.wait_for_function("location.hash.startsWith('#g=')")
-        link = v.page.evaluate("location.hash")
+        link = v.link()
     with visit(link, width=390, height=844, dark=True) as v:
         v.page.wait_for_function("document.querySelector('input.finishes').checked")
-        v.page.wait_for_selector("#wb-run .go:not(:disabled)")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert budgets_of(v) == budgets, "the same settings"
         v.shot("finishing_390")
         clean(v.page, "must finish, dark", "#wb-run")

@@ -225,8 +225,7 @@ def test_the_intro_claims_only_what_is_on_the_page(visit: Any) -> None:
         intro = v.page.locator(".intro p")
         assert intro.inner_text().startswith("This grammar was shared with you")
         assert "Press Run" in intro.inner_text()
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert "Click a token" in intro.inner_text()
 
 

@@ -123,8 +123,7 @@ def test_another_model_is_opened_or_says_why_not(visit: Any) -> None:
         v.page.click("#wb-header button.model")
         v.page.locator("#wb-header .models li button").first.click()
         v.page.wait_for_selector("#wb-header button.model.ready")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert v.page.evaluate("wb.state.steps.length") > 0
 
 

@@ -157,15 +157,13 @@ def test_options_of_a_schema_are_kept_with_it(visit: Any) -> None:
         turn(v, "json_schema")
         assert choice.input_value() == "auto"
         assert v.page.is_checked("#wb-run .finishes"), "the text of a schema must end"
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert '": "' in v.page.evaluate(
             "wb.state.steps.map((step) => step.token.text ?? '').join('')"
         )
         choice.select_option("compact")
         v.page.wait_for_function("wb.state.compiled.options.whitespace === 'compact'")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert ": " not in v.page.inner_text("#wb-run .tokens")
         choice.select_option("auto")
         v.page.wait_for_function("wb.state.compiled.options.whitespace === undefined")
@@ -212,8 +210,7 @@ def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -
         turn(v, "dataclass")
         v.type_grammar("@dataclass\nclass Point:\n    up: bool\n    by: Literal['a', 'b']")
         v.page.wait_for_selector("#wb-grammar .verdict.good")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         v.page.locator("#wb-run .meaning").get_by_text("Point(up=").wait_for()
         seen = set()
         v.page.locator("#wb-run .tok").first.click()

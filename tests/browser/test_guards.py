@@ -36,8 +36,7 @@ def test_a_whole_session_breaks_no_policy(visit: Visitor, tmp_path: Path) -> Non
         for tab in ("tokens", "characters", "together"):
             v.open_tab(tab)
         v.wait_drawn()
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         for kind in ("SVG", "PNG", "DOT", "CSV", "NDJSON", "Grammar file"):
             assert file_of(v, kind, tmp_path).stat().st_size > 0
         v.page.click("#wb-header [data-view=compare]")

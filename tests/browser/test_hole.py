@@ -26,8 +26,7 @@ def test_a_run_fills_a_hole(visit: Any) -> None:
         v.page.wait_for_function('wb.state.compiled.hole?.prefix === \'{"name": "Ad\'')
         v.page.wait_for_selector("#wb-run .go:not(:disabled)")
         v.page.check("#wb-run input.finishes")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert v.page.locator("#wb-run .outcome.good").count() == 1
         text = written(v)
         assert text.replace(" ", "").isalpha()
@@ -40,14 +39,10 @@ def test_a_run_fills_a_hole(visit: Any) -> None:
         v.page.wait_for_function(
             "document.querySelector('#wb-takeaway pre').textContent.includes('wb.fill(')"
         )
-        v.page.click("#wb-header .share")
-        v.page.wait_for_function("location.hash.startsWith('#g=')")
-        link = v.page.evaluate("location.hash")
+        link = v.link()
     with visit(link, width=390, height=844, dark=True) as v:
         v.page.wait_for_function("wb.state.compiled?.hole?.suffix.includes('tags')")
-        v.page.wait_for_selector("#wb-run .go:not(:disabled)")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert written(v) == text, "the same settings"
         v.shot("hole_390")
         clean(v.page, "hole, dark", "#wb-run")

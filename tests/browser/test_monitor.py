@@ -48,8 +48,7 @@ def test_a_monitor_forbids_a_name_that_is_not_declared(visit: Any) -> None:
         clean(v.page, "a monitor", "#wb-run")
         sent: list[str] = []
         v.page.on("request", lambda request: sent.append(request.post_data or ""))
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         runs = [data for data in sent if '"max_tokens":9' in data.replace(" ", "")]
         assert runs, "a run was sent"
         assert all('"monitor":"scope"' in data.replace(" ", "") for data in runs)

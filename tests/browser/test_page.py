@@ -142,8 +142,7 @@ def test_a_run_streams_and_a_token_tells_everything(visit: Any) -> None:
         v.wait_run()
         v.wait_drawn()
         v.page.fill("#wb-run .seed", "7")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         v.page.locator("#wb-run .tok").nth(1).click()
         facts = v.page.locator("#wb-run .insp").inner_text()
         for name in ("probability", "surprisal", "rank", "before mask", "allowed tokens", "state"):
@@ -372,8 +371,7 @@ def test_nothing_typed_becomes_markup(visit: Any) -> None:
         v.page.fill("#wb-grammar .addtest textarea", "<img src=x onerror=window.hurt=1>${1+1}")
         v.page.keyboard.press("Enter")
         v.page.wait_for_selector("#wb-grammar .tests li:last-child .good")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert v.page.evaluate("window.hurt") is None
         assert v.page.locator("#wb-grammar img, #wb-run img, #wb-picture img").count() == 0
 

@@ -26,8 +26,7 @@ def test_a_run_reasons_before_its_text(visit: Any) -> None:
         v.page.fill("#wb-run .opening", "[")
         v.page.fill("#wb-run .closing", "]")
         v.page.fill("#wb-run .budget", "5")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         free = v.page.evaluate("wb.state.steps.filter((s) => s.free !== undefined).length")
         assert free >= 2, "the markers"
         assert v.page.locator("#wb-run .tok.free").count() == free
@@ -44,14 +43,10 @@ def test_a_run_reasons_before_its_text(visit: Any) -> None:
         v.page.fill("#wb-run .budget", "")
         v.page.wait_for_function(f"{code}.includes('budget=64)')")
         v.page.fill("#wb-run .budget", "5")
-        v.page.click("#wb-header .share")
-        v.page.wait_for_function("location.hash.startsWith('#g=')")
-        link, answer = v.page.evaluate("location.hash"), answer_of(v)
+        link, answer = v.link(), answer_of(v)
     with visit(link, width=390, height=844, dark=True) as v:
         v.page.wait_for_function("document.querySelector('input.reasons').checked")
-        v.page.wait_for_selector("#wb-run .go:not(:disabled)")
-        v.page.click("#wb-run .go")
-        v.wait_run()
+        v.run()
         assert answer_of(v) == answer, "the same settings"
         v.shot("reasoning_390")
         clean(v.page, "reasoning, dark", "#wb-run")

@@ -93,18 +93,23 @@ def test_scoring_many_positions_equals_single_passes(tiny_model: TransformersMod
         np.testing.assert_allclose(rows, np.stack(expected), atol=1e-4)
 
 
-def test_positions_are_scored_in_one_pass(
-    tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def counted_lengths(model: TransformersModel, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The tokens of each forward pass from now on."""
     lengths: list[int] = []
-    whole = tiny_model.module.forward
+    whole = model.module.forward
 
     def counted(*args: object, **named: object) -> object:
         lengths.append(named["input_ids"].shape[1])  # type: ignore[attr-defined]
         return whole(*args, **named)
 
-    session = tiny_model.session()
-    monkeypatch.setattr(tiny_model.module, "forward", counted)
+    monkeypatch.setattr(model.module, "forward", counted)
+    return lengths
+
+
+def test_positions_are_scored_in_one_pass(
+    tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session, lengths = tiny_model.session(), counted_lengths(tiny_model, monkeypatch)
     session.score([1, 2, 3], 1)
     session.score([1, 2, 3, 4, 5], 3)
     session.score([1, 2, 3, 4, 5], 2)
@@ -130,15 +135,7 @@ def test_earlier_results_are_not_changed(tiny_model: TransformersModel) -> None:
 def test_only_new_tokens_are_computed(
     tiny_model: TransformersModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lengths: list[int] = []
-    whole = tiny_model.module.forward
-
-    def counted(*args: object, **named: object) -> object:
-        lengths.append(named["input_ids"].shape[1])  # type: ignore[attr-defined]
-        return whole(*args, **named)
-
-    session = tiny_model.session()
-    monkeypatch.setattr(tiny_model.module, "forward", counted)
+    session, lengths = tiny_model.session(), counted_lengths(tiny_model, monkeypatch)
     for ids in (
         [292, 2, 3, 4],
         [292, 2, 3, 4, 5],

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.decoding.test_kbnf_engine import kind
 from workbench.base.errors import BuildError
-from workbench.decoding.kbnf_engine import Advance, Engine
+from workbench.decoding.kbnf_engine import Engine
 from workbench.vocabulary.toy_vocabularies import toy
 
 LETTERS = toy("abcx")
@@ -33,19 +34,9 @@ OPEN = [
 ]  # fmt: skip
 
 
-def becomes(engine: Engine, text: str) -> str:
-    engine.reset()
-    for byte in text.encode():
-        if engine.is_finished:
-            return "overrun"
-        if engine.advance_bytes(bytes((byte,))) is Advance.INVALID:
-            return "dead"
-    return "finished" if engine.is_finished else "incomplete"
-
-
 @pytest.mark.parametrize(("grammar", "text", "expected", "because"), OPEN)
 def test_rules_that_never_finish(grammar: str, text: str, expected: str, because: str) -> None:
-    assert becomes(Engine(grammar, LETTERS), text) == expected, because
+    assert kind(Engine(grammar, LETTERS), text) == expected, because
 
 
 def test_possible_tokens_are_of_both_kinds() -> None:
@@ -118,7 +109,7 @@ def test_reads_as_leftmost_derivations_do(s: list[str], a: list[str], b: list[st
         raise
     for length in range(5):
         for text in map("".join, product("ab", repeat=length)):
-            assert becomes(engine, text) == read(rules, text), (written(rules), text)
+            assert kind(engine, text) == read(rules, text), (written(rules), text)
 
 
 def left_recursive(rules: dict[str, list[str]]) -> bool:

@@ -237,6 +237,13 @@ def test_a_standstill_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     with_clients(test, replace(SHARE, at_once=1, paused=9))
 
 
+async def ask_light(
+    queues: Admission, results: list[object], address: str, work: Callable[[], object]
+) -> None:
+    sent: Any = Sent(address)
+    results.append(await queues.answer(LIGHT, sent, 100.0, work))
+
+
 @pytest.mark.parametrize("gives_way", [True, False])
 def test_a_holder_of_a_lock_gets_its_turn(
     monkeypatch: pytest.MonkeyPatch, *, gives_way: bool
@@ -267,10 +274,7 @@ def test_a_holder_of_a_lock_gets_its_turn(
 
     async def run() -> None:
         queues, results = Admission(), list[object]()
-
-        async def ask(address: str, work: Callable[[], object]) -> None:
-            sent: Any = Sent(address)
-            results.append(await queues.answer(LIGHT, sent, 100.0, work))
+        ask = partial(ask_light, queues, results)
 
         async with anyio.create_task_group() as group:
             for number in range(4):
@@ -318,10 +322,7 @@ def test_a_light_question_is_answered_beside_many_costly_ones() -> None:
 
     async def run() -> None:
         queues, results = Admission(), list[object]()
-
-        async def ask(address: str, work: Callable[[], object]) -> None:
-            sent: Any = Sent(address)
-            results.append(await queues.answer(LIGHT, sent, 100.0, work))
+        ask = partial(ask_light, queues, results)
 
         with anyio.fail_after(60):
             async with anyio.create_task_group() as group:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -40,6 +41,17 @@ def encode(rules: Rules, text: str) -> list[str]:
             return pieces
         _, at = min(pending)
         pieces[at : at + 2] = [pieces[at] + pieces[at + 1]]
+
+
+def random_rules(choose: random.Random, most: int) -> list[tuple[str, str]]:
+    """Up to ``most`` rules over a and b, each for another token."""
+    tokens, rules = ["a", "b"], list[tuple[str, str]]()
+    for _ in range(choose.randint(0, most)):
+        rule = choose.choice(tokens), choose.choice(tokens)
+        if rule[0] + rule[1] not in tokens:
+            rules.append(rule)
+            tokens.append(rule[0] + rule[1])
+    return rules
 
 
 def live_rules(rules: Rules) -> list[tuple[str, str]]:

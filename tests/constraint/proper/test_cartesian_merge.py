@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.constraint.proper.oracles import cases, encode, figures, labels, proper_sequences, toy
+from tests.constraint.proper.oracles import (
+    cases,
+    encode,
+    figures,
+    labels,
+    proper_sequences,
+    random_rules,
+    toy,
+)
 from workbench.constraint.methods.proper.cartesian_merge import cartesian_merge
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper_methods import merged_automaton
@@ -71,13 +79,7 @@ def test_figure_5() -> None:
 @pytest.mark.parametrize("seed", range(30))
 def test_random_tables(seed: int) -> None:
     """The product, DirectMerge and the encoder agree; the least automata are identical."""
-    choose = random.Random(seed)
-    tokens, rules = ["a", "b"], []
-    for _ in range(choose.randint(0, 5)):
-        rule = choose.choice(tokens), choose.choice(tokens)
-        if rule[0] + rule[1] not in tokens:
-            rules.append(rule)
-            tokens.append(rule[0] + rule[1])
+    rules = random_rules(random.Random(seed), 5)
     vocabulary = toy("ab", rules)
     for regex in ("(a|b)*", "a*b*", "(ab|ba)*b?", "(a|bb){0,4}"):
         found = product(regex, vocabulary)

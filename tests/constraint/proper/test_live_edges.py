@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.constraint.proper.oracles import cases, toy
+from tests.constraint.proper.oracles import cases, random_rules, toy
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -75,14 +75,7 @@ SHAPES = ("(a|b)*", "a*b*", "(ab|ba)*b?", "a(a|b)*b", "(aab|b)*a?", "ab", "(a|bb
 
 @pytest.mark.parametrize("seed", range(20))
 def test_random_tables(seed: int) -> None:
-    choose = random.Random(seed)
-    tokens, rules = ["a", "b"], []
-    for _ in range(choose.randint(0, 6)):
-        rule = choose.choice(tokens), choose.choice(tokens)
-        if rule[0] + rule[1] not in tokens:
-            rules.append(rule)
-            tokens.append(rule[0] + rule[1])
-    vocabulary = toy("ab", rules)
+    vocabulary = toy("ab", random_rules(random.Random(seed), 6))
     for regex in SHAPES:
         dfa = machine(regex)
         edges, live = brute_force(dfa, vocabulary)
