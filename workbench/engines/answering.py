@@ -117,7 +117,7 @@ class AnsweringProcess:
             start_new_session=True,  # Ctrl-C ends what asks, which then ends this process
         )
         self._end = weakref.finalize(self, _stop, self._process)
-        threading.Thread(target=_read, args=(self._process, self._lines), daemon=True).start()
+        threading.Thread(target=read_lines, args=(self._process, self._lines), daemon=True).start()
         try:
             self._answer(max(_START_SECONDS, self._patience))
         except EngineLostError as error:
@@ -152,7 +152,8 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.stdin.close()
 
 
-def _read(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+def read_lines(process: subprocess.Popen[bytes], lines: queue.SimpleQueue[bytes | None]) -> None:
+    """Put the lines that a process prints into a queue, then None."""
     assert process.stdout is not None
     with process.stdout as output:
         for line in output:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -64,11 +64,16 @@ def check(
     Exit status 0: all accepted; 1: some rejected; 2: the grammar cannot be used.
     """
     rejected = False
-    for text in texts if texts is not None else (entry.rstrip("\n") for entry in sys.stdin):
+    for text in _given(texts):
         verdict = named.grammar.check(text)
         rejected |= not verdict.accepted
         _print_verdict(text, verdict, named, json=json)
     raise typer.Exit(int(rejected))
+
+
+def _given(texts: list[str] | None) -> Iterable[str]:
+    """The texts of the command line, else the lines of stdin."""
+    return (entry.rstrip("\n") for entry in sys.stdin) if texts is None else texts
 
 
 def _print_verdict(text: str, verdict: Verdict, named: Named, *, json: bool) -> None:
@@ -112,7 +117,7 @@ def parse(
     0: all accepted; 1: some not; 2: the grammar cannot be used.
     """
     rejected = False
-    for text in texts if texts is not None else (entry.rstrip("\n") for entry in sys.stdin):
+    for text in _given(texts):
         trees = parse_trees(named.grammar, text, LOCAL_LIMITS)
         rejected |= not trees.accepted
         if json:

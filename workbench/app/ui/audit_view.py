@@ -25,6 +25,7 @@ from workbench.app.ui.requests import TextRequest
 from workbench.app.ui.shares import AUDIT
 from workbench.audits.engines import AUDITED
 from workbench.base.limits import check_time_budget
+from workbench.engines.answering import read_lines
 
 #: Seconds after which the completed audits are the answer.
 _MAX_SECONDS = 75.0
@@ -107,15 +108,7 @@ def _lines(process: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:
     Raises: EndedError where the client leaves.
     """
     lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-
-    def read() -> None:
-        assert process.stdout is not None
-        with process.stdout as output:
-            for line in output:
-                lines.put(line)
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
+    threading.Thread(target=read_lines, args=(process, lines), daemon=True).start()
     while time.monotonic() < ends:
         check_time_budget()
         with suppress(queue.Empty):

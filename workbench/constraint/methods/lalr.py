@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import re
 import sys
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
@@ -28,6 +29,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from lark.common import ParserConf
 from lark.exceptions import GrammarError, UnexpectedToken
 from lark.grammar import NonTerminal, Rule, Symbol, Terminal
@@ -419,7 +421,33 @@ class Reader:
             yield stack, terminal, self._machines[terminal].initial
 
 
-class LalrConstraint(CachedMasks, TokenByToken[Reading]):
+class ReadingConstraint(CachedMasks, TokenByToken[Reading]):
+    """Base of methods over terminals and an LALR(1) parser: a state is all readings of the text."""
+
+    reader: Reader
+
+    @property
+    def initial(self) -> Reading:
+        return self.reader.initial
+
+    @abstractmethod
+    def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
+        """The tokens with bytes that may come next, packed; a new array."""
+
+    def _mask(self, state: Reading) -> TokenMask:
+        with time_budget(self.limits.seconds):
+            bits = self.allowed(state)
+        set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
+        return TokenMask(bits, len(self.vocabulary))
+
+    def is_final(self, state: Reading) -> bool:
+        return self.reader.is_final(state)
+
+    def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
+        return forced(self.reader, state, most, self.limits.clock())
+
+
+class LalrConstraint(ReadingConstraint):
     """A grammar by its terminals; a state is the set of all segmentations of the text into them.
 
     ``conflicts`` is ``refuse``, or ``shift``, the default of lark and Outlines. With ``shift`` a
@@ -447,17 +475,12 @@ class LalrConstraint(CachedMasks, TokenByToken[Reading]):
             terminals = _without(terminals, unusable, vocabulary)
         self.reader = Reader(terminals, work, strict=conflicts == "refuse")
 
-    @property
-    def initial(self) -> Reading:
-        return self.reader.initial
-
-    def _mask(self, state: Reading) -> TokenMask:
+    def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
+        """The tokens of the terminals; also end tokens where a terminal may end."""
         bits = np.zeros((len(self.vocabulary) + 31) // 32, np.uint32)
-        for terminal, inner in {last[1:] for last in self.reader.configurations(state)}:
+        for terminal, inner in {last[1:] for last in self.reader.configurations(reading)}:
             bits |= self._rows_of(terminal).mask(inner).bits
-        # the rows include the end tokens where a terminal may end
-        set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
-        return TokenMask(bits, len(self.vocabulary))
+        return bits
 
     def target(self, state: Reading, token_id: TokenId) -> Reading | None:
         """The configurations after a token, which must stay inside one terminal."""
@@ -476,12 +499,6 @@ class LalrConstraint(CachedMasks, TokenByToken[Reading]):
         rows = self._rows[terminal]
         assert rows is not None, "a terminal that cannot be tokenized was not removed"
         return rows
-
-    def is_final(self, state: Reading) -> bool:
-        return self.reader.is_final(state)
-
-    def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
-        return forced(self.reader, state, most, self.limits.clock())
 
 
 def _rows(dfa: Dfa, vocabulary: Vocabulary, limits: Limits) -> DfaConstraint | None:

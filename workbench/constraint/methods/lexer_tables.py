@@ -16,7 +16,6 @@ Source: Park, Zhou & D'Antoni 2025 (GreatGramma).
 
 from __future__ import annotations
 
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -26,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.dfa import State
-from workbench.base.limits import LIMITS, Limits, check_time_budget, time_budget
-from workbench.constraint.masks import TokenMask, pack, set_bits
+from workbench.base.limits import LIMITS, Limits, check_time_budget
+from workbench.constraint.masks import pack, set_bits
 from workbench.constraint.methods.domino.scanner import BETWEEN, Scanner, terminals_of
 from workbench.constraint.methods.domino.subterminal_trees import SubterminalTree, Trees
 from workbench.constraint.methods.domino.terminal_parser import Parser as FollowParser
@@ -36,13 +35,12 @@ from workbench.constraint.methods.lalr import (
     LrTable,
     Reader,
     Reading,
+    ReadingConstraint,
     Reduction,
     Stack,
     refuse_empty_language,
 )
-from workbench.constraint.methods.recogniser import forced
-from workbench.constraint.token_by_token import Precomputed, TokenByToken
-from workbench.constraint.token_machine import CachedMasks
+from workbench.constraint.token_by_token import Precomputed
 from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
@@ -91,8 +89,8 @@ def reached(
         node += 1
 
 
-class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
-    """Base of methods over terminals and an LALR(1) parser: a state is all readings of the text."""
+class TerminalConstraint(ReadingConstraint):
+    """Base of methods with tables over the states of the scanner of all terminals."""
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, limits: Limits = LIMITS) -> None:
         refuse_empty_language(grammar, vocabulary)
@@ -103,14 +101,6 @@ class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
         self.table = self.reader.parser.table
         self.scanner = Scanner.of(self.terminals.each)
 
-    @property
-    def initial(self) -> Reading:
-        return self.reader.initial
-
-    @abstractmethod
-    def allowed(self, reading: Reading) -> npt.NDArray[np.uint32]:
-        """The tokens with bytes that may come next, packed; a new array."""
-
     @abstractmethod
     def precompute(self) -> Precomputed:
         """Make all tables."""
@@ -119,12 +109,6 @@ class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
         """The scanner's number of a state of a terminal's automaton."""
         initial = self.scanner.terminals[terminal].dfa.initial
         return int(self.scanner.initials[terminal]) - initial + state
-
-    def _mask(self, state: Reading) -> TokenMask:
-        with time_budget(self.limits.seconds):
-            bits = self.allowed(state)
-        set_bits(bits, self.vocabulary.ends, allowed=self.is_final(state))
-        return TokenMask(bits, len(self.vocabulary))
 
     def target(self, state: Reading, token_id: TokenId) -> Reading | None:
         token = self.bytes_of(token_id)
@@ -136,12 +120,6 @@ class TerminalConstraint(CachedMasks, TokenByToken[Reading]):
                 return None
             current = self.reader.step(current, byte)
         return current
-
-    def is_final(self, state: Reading) -> bool:
-        return self.reader.is_final(state)
-
-    def forced(self, state: Reading, most: int = sys.maxsize) -> bytes:
-        return forced(self.reader, state, most, self.limits.clock())
 
 
 class SpannerConstraint(TerminalConstraint):
