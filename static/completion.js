@@ -24,7 +24,7 @@ const MOST = 60;
 const CLASSES = { str: "quoted", rx: "quoted", esc: "quoted" };
 
 /** The place of the end of a JSON text in its tree: "path\nkey or value\nthe string that is typed". */
-export function jsonPlace(text) {
+function jsonPlace(text) {
   const open = [];
   /** @type {string | null} */
   let string = null;

@@ -65,7 +65,7 @@ const HOW = {
 /* The introduction: one sentence about what the page shows, and three things to try. "Break it" changes one rule of
    the example and runs the model again: the first token that differs from the run before is selected. The same button
    restores the example and its run. */
-export function createIntro(box) {
+function createIntro(box) {
   const line = box.querySelector("p"),
     breaks = box.querySelector(".break"),
     own = box.querySelector(".own");
@@ -494,7 +494,7 @@ function choose(models, wanted) {
 }
 
 /* The model that runs: those the page offers, and for its owner any other by its directory or hub id. */
-export function createModelMenu(box, server) {
+function createModelMenu(box, server) {
   const button = box.querySelector("button.model");
   const form = box.querySelector("form");
   const input = form.querySelector("input");

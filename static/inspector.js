@@ -179,7 +179,7 @@ function showFound(search, answer) {
 }
 
 /* A search over the vocabulary: a typed text becomes rows of tokens, allowed or not, with both probabilities. */
-export function createTokenSearch(box, doors) {
+function createTokenSearch(box, doors) {
   const input = el("input", {
     type: "text",
     role: "searchbox",

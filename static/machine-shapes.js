@@ -14,7 +14,7 @@ const MOST_NAME = 10,
 
 const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 export const nameShown = (name) => shortened(name, MOST_NAME);
-export const labelShown = (label) => shortened(label || "ε", MOST_LABEL);
+const labelShown = (label) => shortened(label || "ε", MOST_LABEL);
 export const radiusOf = (name) =>
   Math.min(MOST_RADIUS, Math.max(LEAST_RADIUS, (LETTER * [...nameShown(name)].length) / 2 + 9));
 

@@ -49,7 +49,7 @@ function titleOf(text) {
 
 /** The prompt for a grammar by what it says of itself; null while that cannot be read.
     @param {Partial<GrammarText>} held what holds a grammar, as an example does @returns {string | null} */
-export function promptFor(held) {
+function promptFor(held) {
   const { text, notation, options } = wholeOf(held);
   if (notation === "json_schema") {
     const title = titleOf(text);

@@ -46,7 +46,7 @@ function destination(text, to, ownLine, notation) {
 
 /** The text with a construct inserted at its selection, and what is selected then.
     @param {string} text @param {[number, number]} selection @param {Construct} construct @param {string} notation */
-export function withConstruct(text, [from, to], construct, notation) {
+function withConstruct(text, [from, to], construct, notation) {
   const insertion = text.trim() ? construct.insert : construct.example;
   const ownLine = insertion.startsWith("\n");
   let [before, part = "", after = ""] = insertion.split(/[‹›]/);

@@ -9,7 +9,7 @@ import { glyphs, hexOf, readOf } from "./tokens.js";
 /** @import { Picture } from "./wire" */
 /** @import { ShownStep } from "./picture-state.js" */
 /** How trees are looked at; ``test`` is the text of a test that is shown in the place of the run. */
-export const treeLooks = {
+const treeLooks = {
   every: Boolean(saved.get("tree every")),
   which: 1,
   unfolded: /** @type {string[]} */ ([]),
