@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workbench.base.errors import SourceError
+from workbench.base.errors import ParseError, SourceError
 from workbench.grammar.grammar import Grammar
 
 DATA = Path(__file__).parent / "data"
@@ -33,6 +33,7 @@ def grammar(name: str) -> Grammar:
 def test_the_cases_are_all_there() -> None:
     left_recursive = [name for name in CASES if CASES[name]["left_recursive"]]
     assert (len(CASES), len(left_recursive), len(EXHAUSTIVE)) == (22, 2, 12)
+    assert (len(ENGINE_CASES), len(BUILT), len(REFUSED)) == (76, 63, 11)
 
 
 @pytest.mark.parametrize("name", DECODABLE)
@@ -81,6 +82,8 @@ def test_every_small_text(name: str) -> None:
 BUILT = [case for case in ENGINE_CASES if not case["error"]]
 #: The engine refuses assertions; they are compiled here.
 ASSERTIONS = {"err_regex_unicode_non_boundary", "err_regex_lookahead"}
+#: The categories that the parser reports; the others are reported when the machine is built.
+IN_THE_TEXT = {"syntax", "bad_escape", "bad_regex", "unsupported_regex"}
 REFUSED = [c for c in ENGINE_CASES if c["error"] and c["name"] not in ASSERTIONS]
 
 
@@ -88,6 +91,9 @@ REFUSED = [c for c in ENGINE_CASES if c["error"] and c["name"] not in ASSERTIONS
 def test_engine_cases(case: dict[str, Any]) -> None:
     """The engine stops at the first match; a grammar may accept the longer text."""
     machine = Grammar.from_kbnf(case["grammar"], start=case["start"])
+    assert machine.tree is not None
+    for rule in machine.tree.rules:
+        assert case["grammar"][rule.name_span.start : rule.name_span.end] == rule.name
     assert [text for text in case["accepts"] if not machine.accepts(text)] == []
     for text, kind in case["reject_kinds"].items():
         if kind == "dead":
@@ -101,4 +107,7 @@ def test_engine_cases(case: dict[str, Any]) -> None:
 def test_error_category_of_engine_cases(case: dict[str, Any]) -> None:
     with pytest.raises(SourceError) as caught:
         Grammar.from_kbnf(case["grammar"], start=case["start"])
-    assert caught.value.kind in case["error_accept"]
+    assert caught.value.kind in case["error_accept"], case["tags"]
+    assert caught.value.hint
+    in_the_text = case["error"] in IN_THE_TEXT or not case["grammar"]
+    assert isinstance(caught.value, ParseError) is in_the_text
