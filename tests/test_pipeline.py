@@ -20,9 +20,6 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 KOO = Vocabulary((b"f", b"oo", b"foo", b"for", b"food", b"<end>"), end=5)
 
-#: Koo et al. 2024, Figure 5.
-FOOD = "(foo)+d"
-
 
 def test_a_regex_all_the_way() -> None:
     compiled = compile_text("f(oo)*", Notation.REGEX, vocabulary=KOO)

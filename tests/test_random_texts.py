@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from hypothesis import assume, given
 
+from tests.automata.machines import dfa_of
 from tests.laws.test_mask_laws import slow, trees
 from workbench.analysis.random_texts import PathCounts, character, near_misses, samples
 from workbench.base.errors import WorkbenchError
@@ -128,8 +129,7 @@ def test_paths_are_counted_as_texts_of_single_letters_are(pattern: str) -> None:
 
 def test_paths_of_one_length_are_equally_likely() -> None:
     # three branches that never meet before the end: three paths, whatever their sets hold
-    dfa = Grammar.from_regex("x1|[a-w]2|z3").dfa
-    assert dfa is not None
+    dfa = dfa_of("x1|[a-w]2|z3")
     random = Random(11)
     paths = PathCounts(dfa, 4)
     assert paths.count(2) == 3

@@ -298,10 +298,8 @@ def reading(text: str) -> Act:
     )
 
 
-STOP = click("#wb-run .halt")
 FILM = "#wb-learn .film"
 CONVERT = "#wb-grammar .convert"
-PARSED = "#wb-picture [data-tab=tree]"
 
 CASES: Mapping[str, Case | Single] = {
     # -- the header and the footer ---------------------------------------------------------------

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.automata.machines import dfa_of
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.errors import LimitError, VocabularyError
 from workbench.base.limits import Limits
@@ -14,7 +15,6 @@ from workbench.constraint.engine.automaton import DfaConstraint
 from workbench.constraint.engine.compose import TokenFsa, compose
 from workbench.constraint.engine.compose_kernel import EDGE, LOOP, RANGE, RANGE_END
 from workbench.constraint.engine.self_loops import SelfLoopCache
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import TokenId, Vocabulary
 
 BYTES = tuple(bytes([i]) for i in range(256))
@@ -33,12 +33,6 @@ def vocabulary_of(*tokens: bytes) -> Vocabulary:
 
 #: Every byte, many pairs, some twice.
 WHOLE = vocabulary_of(*BYTES, *PIECES)
-
-
-def dfa_of(pattern: str) -> Dfa:
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
-    return dfa
 
 
 def by_reading(dfa: Dfa, vocabulary: Vocabulary) -> dict[State, list[tuple[TokenId, State]]]:

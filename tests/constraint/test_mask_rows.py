@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
+from tests.automata.machines import dfa_of
 from workbench.automata.build import regex_dfa
 from workbench.automata.lazy_dfa import LazyDfa
 from workbench.automata.thompson import thompson
@@ -155,8 +156,7 @@ def test_a_loop_is_walked_once() -> None:
     vocabulary = Vocabulary(PIECES)
     loops = vocabulary.trie.shared(SelfLoopCache)
     for text in ('"[^"]*"', '<"[^"]*">', '"[^"]*"!'):
-        dfa = Grammar.from_regex(text).dfa
-        assert dfa is not None
+        dfa = dfa_of(text)
         marker = MaskRows(TableMachine(dfa), vocabulary, LIMITS)
         marker.row(dfa.run(b'<"' if text[0] == "<" else b'"'))
         assert len(loops) == 1, "the same bytes stay in the string"

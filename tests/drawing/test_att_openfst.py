@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.machine_files import Att, detokenizer_att, dfa_att, table, token_fsa_att
 from workbench.grammar.grammar import Grammar
@@ -33,10 +34,6 @@ def tables_of(machine: Att, folder: Any) -> dict[str, Any]:
         (folder / name).write_text(table(names), "ascii")
         made[name] = read(str(folder / name))
     return made
-
-
-def dfa_of(pattern: str) -> Any:
-    return Grammar.from_regex(pattern).dfa
 
 
 #   pattern                  texts tried

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from workbench.constraint.engine.compose import compose
 from workbench.drawing.graph import Graph
 from workbench.drawing.machines import draw_dfa, draw_token_fsa
@@ -11,9 +12,7 @@ from workbench.vocabulary.toy_vocabularies import toy
 
 
 def drawn(pattern: str) -> Graph:
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
-    return draw_dfa(dfa)
+    return draw_dfa(dfa_of(pattern))
 
 
 @pytest.mark.parametrize(
@@ -62,8 +61,7 @@ def test_fewer_rungs_stay() -> None:
 
 def over_tokens(pattern: str) -> tuple[Graph, Graph]:
     """A machine over tokens, and the same with its ladders folded."""
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
+    dfa = dfa_of(pattern)
     graph = draw_token_fsa(compose(dfa, WORDS), dfa)
     return graph, fold_tokens(graph, foot_of(draw_dfa(dfa), {node.id for node in graph.nodes}))
 

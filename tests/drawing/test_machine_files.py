@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.automata.machines import dfa_of
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing import machine_files
@@ -28,10 +29,6 @@ from workbench.vocabulary.toy_vocabularies import toy
 from workbench.vocabulary.vocabulary import Vocabulary
 
 ANBN = 'start ::= "a" start? "b";'
-
-
-def dfa_of(pattern: str) -> Any:
-    return Grammar.from_regex(pattern).dfa
 
 
 def characters_accept(record: Any, text: str) -> bool:
@@ -141,9 +138,7 @@ def test_the_text_is_the_record_with_an_edge_a_line() -> None:
 
 
 def finite(pattern: str) -> Att:
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
-    return dfa_att(dfa)
+    return dfa_att(dfa_of(pattern))
 
 
 def walks(text: str, labels: list[int]) -> set[tuple[int, ...]]:
@@ -207,8 +202,7 @@ def test_named_text_and_tables_say_the_same_as_the_numbers() -> None:
 
 def test_tokens_are_arcs_and_the_end_is_a_final_state() -> None:
     vocabulary = Vocabulary((b"f", b"oo", b"foo", b"food", b"d", None), end=5)
-    dfa = Grammar.from_regex("(foo)+d").dfa
-    assert dfa is not None
+    dfa = dfa_of("(foo)+d")
     text = token_fsa_att(compose(dfa, vocabulary)).numbered()
     assert walks(text, [4])  # food
     assert walks(text, [1, 2, 4])  # f oo food

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.drawing.graphs import arcs, states, texts
-from workbench.automata.build import regex_dfa
 from workbench.automata.thompson import thompson
 from workbench.base.dfa import Dfa
 from workbench.base.source import Source
@@ -19,10 +19,6 @@ from workbench.drawing.token_edges import MAX_EXAMPLES
 from workbench.syntax.regex.parser import parse_regex
 from workbench.vocabulary.toy_vocabularies import toy
 from workbench.vocabulary.vocabulary import Vocabulary
-
-
-def dfa_of(pattern: str) -> Dfa:
-    return regex_dfa(parse_regex(Source(pattern, "test")))
 
 
 def tokens_of(pattern: str, vocabulary: Vocabulary) -> tuple[TokenFsa, Dfa]:

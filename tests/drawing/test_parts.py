@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.graph import Graph
@@ -15,8 +16,7 @@ WORDS = toy([*"abcdefgxyz()0123456789", "ab", "cde", "((", "))", ")(", "äö", "
 
 
 def fsa_parts(pattern: str) -> TokenFsaParts:
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
+    dfa = dfa_of(pattern)
     return TokenFsaParts(compose(dfa, WORDS), dfa, draw_dfa(dfa))
 
 
@@ -86,8 +86,7 @@ def test_the_tokens_of_an_edge_are_as_many_as_it_counts(
 
 
 def test_a_rung_of_a_ladder_is_found_at_its_foot() -> None:
-    dfa = Grammar.from_regex("a{1,9}y|b").dfa
-    assert dfa is not None
+    dfa = dfa_of("a{1,9}y|b")
     parts = fsa_parts("a{1,9}y|b")
     feet = foot_of(draw_dfa(dfa), {node.id for node in parts.whole().nodes})
     assert feet

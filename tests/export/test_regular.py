@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.automata.machines import dfa_of
 from tests.laws.test_mask_laws import slow
 from tests.oracles.brute_force import texts
 from workbench.analysis.difference import equivalent
@@ -83,8 +84,7 @@ MACHINES = [
 
 @pytest.mark.parametrize(("written", "wanted", "because"), MACHINES, ids=[r[-1] for r in MACHINES])
 def test_a_machine_becomes_a_short_regex(written: str, wanted: str, because: str) -> None:
-    dfa = Grammar.from_regex(written).dfa
-    assert dfa is not None
+    dfa = dfa_of(written)
     regex = machine_regex(fold(dfa), 200)
     assert regex is not None
     assert pattern(regex) == wanted, because
@@ -92,8 +92,7 @@ def test_a_machine_becomes_a_short_regex(written: str, wanted: str, because: str
 
 def test_a_string_of_forty_characters_is_one_count() -> None:
     character = r'(?:[^"\\\x00-\x1f]|\\(?:["/\\bfnrt]|u[0-9A-Fa-f]{4}))'
-    dfa = Grammar.from_regex(f'"{character}{{1,40}}"').dfa
-    assert dfa is not None
+    dfa = dfa_of(f'"{character}{{1,40}}"')
     regex = machine_regex(fold(dfa), 100)
     assert regex is not None
     assert pattern(regex).endswith('{1,40}"')

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.automata.machines import dfa_of
 from workbench.app.lessons.composition_films import MAX_PAIRS, MAX_TOKENS, few_tokens
 from workbench.app.lessons.construction_films import (
     MAX_SETS,
@@ -261,8 +262,7 @@ def test_a_drawn_machine_accepts_what_the_engine_accepts(text: str) -> None:
 @given(REGEXES)
 def test_the_rounds_end_with_a_block_a_state_of_the_minimal_machine(regex: str) -> None:
     made = _film(regex, Construction.MINIMAL)
-    engine = Grammar.from_regex(regex).dfa
-    assert engine is not None
+    engine = dfa_of(regex)
     rounds = Partitions(deterministic(_nfa(regex))).rounds
     assert len(rounds[-1]) == len(made.graphs[1].nodes) == len(fold(engine).states)
     for before, after in pairwise(rounds):
@@ -394,8 +394,7 @@ def test_the_last_picture_of_the_composition_is_the_engines(regex: str) -> None:
 
 
 def test_a_large_vocabulary_is_cut_to_tokens_that_are_read() -> None:
-    dfa = Grammar.from_regex("[a-f]{1,3}[0-9][xyz]").dfa
-    assert dfa is not None
+    dfa = dfa_of("[a-f]{1,3}[0-9][xyz]")
     few, note = few_tokens(dfa, all_bytes())
     words = [token for token in few.tokens if token]
     assert 0 < len(words) <= MAX_TOKENS
@@ -407,8 +406,7 @@ def test_a_large_vocabulary_is_cut_to_tokens_that_are_read() -> None:
 
 
 def test_a_small_vocabulary_takes_part_whole() -> None:
-    dfa = Grammar.from_regex("(foo)+d").dfa
-    assert dfa is not None
+    dfa = dfa_of("(foo)+d")
     few, note = few_tokens(dfa, toy(["f", "oo", "foo", "food"]))
     assert (set(few.tokens), note) == ({b"f", b"oo", b"foo", b"food", None}, "")
 

@@ -36,7 +36,6 @@ BOUNDED = Path(__file__).with_name("bounded.toml")
 _OUTSIDE = frozenset({"app", "audits", "engines", "tasks"})
 #: Calls between a loop and the check of its budget.
 _DEPTH = 2
-_CHECKS = frozenset({"check_time_budget", "check"})
 _PAIRS = frozenset({"product", "combinations", "permutations"})
 _GROWS = frozenset({"append", "extend", "add", "appendleft", "insert", "update", "setdefault"})
 _KERNELS = frozenset({"njit", "inner", "inlined"})

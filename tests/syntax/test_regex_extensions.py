@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.automata.machines import dfa_of
 from tests.oracles.brute_force import texts
 from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import Limits
@@ -126,8 +127,7 @@ def test_substring_of_is_linear() -> None:
     sizes = []
     for length in (100, 200, 400):
         text = "".join("ab"[bin(i).count("1") % 2] for i in range(length))  # Thue and Morse
-        dfa = Grammar.from_regex(f"(?P<SUBSTRING_OF>{text})").dfa
-        assert dfa is not None
+        dfa = dfa_of(f"(?P<SUBSTRING_OF>{text})")
         sizes.append(len(dfa))
     assert all(size <= 2 * length for size, length in zip(sizes, (100, 200, 400), strict=True))
 
@@ -177,8 +177,7 @@ def test_delimited_subsequence_is_linear_in_what_is_written() -> None:
     sizes = []
     for count in (20, 40, 80):
         items = "|".join(f"item{number:02}" for number in range(count))
-        dfa = Grammar.from_regex(f"(?P<DELIMITED_SUBSEQUENCE_OF>(?P<DELIMITER>, ){items})").dfa
-        assert dfa is not None
+        dfa = dfa_of(f"(?P<DELIMITED_SUBSEQUENCE_OF>(?P<DELIMITER>, ){items})")
         sizes.append(len(dfa) / count)
     assert max(sizes) < 2 * min(sizes)
 

@@ -8,7 +8,7 @@ from workbench.app.ui.handlers import Handlers
 from workbench.decoding.transformers_model import TransformersModel
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def handlers() -> Handlers:
     return Handlers(toy_room())
 

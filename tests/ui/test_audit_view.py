@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import pytest
 
 from tests.ui.test_wire import check
-from tests.ui.toy import toy_room
 from workbench.app.ui import audit_view, wire_compare
 from workbench.app.ui.audit_view import audit_engines, audited_engines
 from workbench.app.ui.handlers import Handlers
@@ -38,11 +37,6 @@ AUDIT_RECORD = Audit(
     policies=(Policy("narrower by policy: white space", "[ ]"),),
 )
 SENT = {"text": "ab", "notation": "regex"}
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 def prints(monkeypatch: pytest.MonkeyPatch, program: str) -> None:

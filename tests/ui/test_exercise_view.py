@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from tests.ui.test_wire import check
-from tests.ui.toy import toy_room
 from workbench.analysis.exercise import Graded, Outcome
 from workbench.app.exercises.exercise_links import COURSE
 from workbench.app.exercises.exercise_reader import encode_exercise, exercises
@@ -28,11 +27,6 @@ MAKING = {
     "hint": "the last letter",
     "teaches": "a suffix",
 }
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 def answer(handlers: Handlers, named: str, text: str, notation: str, **more: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.ui.toy import toy_room
 from workbench.app.ui.grammar_view import check_texts, compile_grammar
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.requests import RunRequest, TextRequest
@@ -27,11 +26,6 @@ SENT: dict[str, Any] = {
     "max_tokens": 12,
     "finish": True,
 }
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 def text_of(records: list[dict[str, Any]]) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from tests.ui.toy import toy_room
 from workbench.app.lessons.lesson_reader import lessons
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.lesson_view import (
@@ -17,11 +16,6 @@ from workbench.app.ui.lesson_view import (
     lesson_list,
     lesson_why,
 )
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 def test_the_list_names_every_lesson_and_its_steps(handlers: Handlers) -> None:

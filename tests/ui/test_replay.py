@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.ui.test_token_pictures import BORDERS
-from tests.ui.toy import toy_room
 from workbench.app.ui import wire_cards
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.replay import (
@@ -29,11 +28,6 @@ from workbench.app.ui.takeaway import take_replay
 from workbench.base.errors import WorkbenchError
 
 ANBN = 'start ::= "a" start? "b";'
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 @pytest.fixture(scope="module")

@@ -32,11 +32,6 @@ UPLOAD = "0123456789abcdef"
 
 
 @pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
-
-
-@pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results(tmp_path_factory.mktemp("page") / "runs.parquet")
 

@@ -10,18 +10,12 @@ from typing import Any
 
 import pytest
 
-from tests.ui.toy import toy_room
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.takeaway import take_code, take_machine
 from workbench.base.errors import WorkbenchError
 
 NESTED = {"text": 'start ::= "a" start? "b";', "notation": "kbnf"}
 PLAIN = {"text": "(foo)+d", "notation": "regex"}
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 def content(reported: dict[str, Any]) -> bytes:

@@ -11,7 +11,6 @@ from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
 
 import pytest
 
-from tests.ui.toy import toy_room
 from workbench.app.lessons.constructions import Construction
 from workbench.app.ui import questions, wire, wire_cards, wire_compare
 from workbench.app.ui.author import (
@@ -96,11 +95,6 @@ def differences(value: object, kind: Any, at: str = "") -> Iterator[str]:
 
 def check(value: object, kind: Any) -> None:
     assert list(differences(value, kind))[:5] == []
-
-
-@pytest.fixture(scope="module")
-def handlers() -> Handlers:
-    return Handlers(toy_room())
 
 
 KBNF = "start ::= 'a' start | 'b' | #'[0-9]+';"

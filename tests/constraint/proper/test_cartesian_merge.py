@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import (
     cases,
     encode,
@@ -25,9 +26,7 @@ from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def product(regex: str, vocabulary: Vocabulary) -> TokenDfa:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return cartesian_merge(dfa, Bpe.of(vocabulary))
+    return cartesian_merge(dfa_of(regex), Bpe.of(vocabulary))
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
@@ -86,7 +85,6 @@ def test_random_tables(seed: int) -> None:
         wanted = proper_sequences(lambda text: encode(rules, text), regex, "ab", 6)
         assert sorted(found.sequences(6)) == sorted(map(labels, wanted))
         if Bpe.of(vocabulary).monotone:
-            dfa = Grammar.from_regex(regex).dfa
-            assert dfa is not None
+            dfa = dfa_of(regex)
             one, other = minimal(found), minimal(merged_automaton(dfa, vocabulary))
             assert (one.edges, one.finals) == (other.edges, other.finals)

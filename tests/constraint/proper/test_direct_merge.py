@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import (
     cases,
     encode,
@@ -26,7 +27,6 @@ from workbench.constraint.methods.proper.direct_merge import (
     permissive,
     steps,
 )
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -36,9 +36,7 @@ def merged(regex: str, alphabet: str, rules: list[tuple[str, str]]) -> TokenDfa:
 
 
 def symbols(regex: str, alphabet: str) -> TokenDfa:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return permissive(dfa, labels(alphabet))
+    return permissive(dfa_of(regex), labels(alphabet))
 
 
 def as_labels(rules: list[Any]) -> list[Rule]:
@@ -274,8 +272,7 @@ def test_growth_over_the_rules_of_mistral(
     alphabet = b"abcdefghijklmnopqrstuvwxyz "
     bpe = Bpe.of(Vocabulary.load("mistral-v1"))
     rules = [rule for rule in bpe.merges if set(alphabet).issuperset(rule[0] + rule[1])]
-    dfa = Grammar.from_regex(f"[a-z ]{{{letters}}}").dfa
-    assert dfa is not None
+    dfa = dfa_of(f"[a-z ]{{{letters}}}")
     single = [bytes([byte]) for byte in alphabet]
     found = direct_merge(permissive(dfa, single), rules, Limits(seconds=60))
     assert (len(found), found.edge_count) == (states, edges)

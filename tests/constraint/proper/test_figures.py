@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import figures
-from workbench.base.dfa import Dfa
 from workbench.constraint.methods.proper.direct_merge import TokenDfa, minimal, permissive
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import proper_automaton
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
@@ -31,15 +30,9 @@ COUNTS = [
 ]
 
 
-def machine(regex: str) -> Dfa:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return dfa
-
-
 def every_spelling(regex: str) -> TokenDfa:
     """With the tokens the figures know: pieces, no bytes of byte fallback."""
-    bpe, dfa = Bpe.of(Vocabulary.load("mistral-v1")), machine(regex)
+    bpe, dfa = Bpe.of(Vocabulary.load("mistral-v1")), dfa_of(regex)
     read = {byte for byte in range(256) if (dfa.table[:, dfa.classes[byte]] >= 0).any()}
     pieces = [
         text
@@ -53,7 +46,7 @@ def every_spelling(regex: str) -> TokenDfa:
 
 def proper(regex: str) -> TokenDfa:
     return proper_automaton(
-        ProperConstraint(machine(regex), Vocabulary.load("mistral-v1"))
+        ProperConstraint(dfa_of(regex), Vocabulary.load("mistral-v1"))
     ).automaton
 
 

@@ -8,24 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import cases, random_rules, toy
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.guide_states import NEW_PIECE, SAME_PIECE, Guesses
 from workbench.constraint.methods.proper.live_edges import Live, distinct, live_edges
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.tokenization.bpe import Bpe
 from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Source, mark, token, target; a place is a state and a guess.
 Edge = tuple[tuple[int, int], int, int, tuple[int, int]]
-
-
-def machine(regex: str) -> Dfa:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return dfa
 
 
 def brute_force(dfa: Dfa, vocabulary: Vocabulary) -> tuple[set[Edge], set[Edge]]:
@@ -77,7 +71,7 @@ SHAPES = ("(a|b)*", "a*b*", "(ab|ba)*b?", "a(a|b)*b", "(aab|b)*a?", "ab", "(a|bb
 def test_random_tables(seed: int) -> None:
     vocabulary = toy("ab", random_rules(random.Random(seed), 6))
     for regex in SHAPES:
-        dfa = machine(regex)
+        dfa = dfa_of(regex)
         edges, live = brute_force(dfa, vocabulary)
         bpe = Bpe.of(vocabulary)
         found = live_edges(dfa, bpe, [Guesses.start])
@@ -95,7 +89,7 @@ def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
         case["alphabet"], case["merges"], extra=case["extra_tokens"],
         pattern=case["pattern"], ignore_merges=case["ignore_merges"],
     )  # fmt: skip
-    dfa = machine(case["regex"])
+    dfa = dfa_of(case["regex"])
     edges, live = brute_force(dfa, vocabulary)
     bpe = Bpe.of(vocabulary)
     found, guesses = live_edges(dfa, bpe, [Guesses.start]), Guesses.of(bpe)
@@ -121,13 +115,13 @@ def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
 
 def test_error_too_many_positions() -> None:
     with pytest.raises(LimitError, match="states"):
-        live_edges(machine("a{9}"), Bpe.of(toy("a", [])), [0], Limits(states=5))
+        live_edges(dfa_of("a{9}"), Bpe.of(toy("a", [])), [0], Limits(states=5))
 
 
 def test_error_rows_too_large() -> None:
     bpe = Bpe.of(Vocabulary.load("builtin"))
     with pytest.raises(LimitError, match="megabytes"):
-        live_edges(machine("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
+        live_edges(dfa_of("[a-z]{0,1500}"), bpe, [Guesses.start], Limits(megabytes=1, seconds=30))
 
 
 def test_distinct_values_are_sorted() -> None:

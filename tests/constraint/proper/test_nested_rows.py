@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import cases, encode, texts, toy
 from tests.constraint.proper.test_proper import of_case, sequences
 from workbench.analysis.random_texts import samples
@@ -53,8 +54,7 @@ def test_the_canonical_tokenization_of_nested_texts_is_allowed(
 )
 def test_a_regular_grammar_run_as_a_network(case: dict[str, Any]) -> None:
     """What is searched for token by token is what was decided beforehand."""
-    dfa = Grammar.from_regex(case["regex"]).dfa
-    assert dfa is not None
+    dfa = dfa_of(case["regex"])
     found = ProperConstraint(network_of(dfa), of_case(case))
     assert sequences(found, case["max_len"]) == sorted(map(tuple, case["proper_sequences"]))
 

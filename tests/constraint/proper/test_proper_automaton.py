@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import cases, labels, toy
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -14,14 +15,11 @@ from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.constraint.methods.proper.proper_methods import ProperAutomaton, proper_automaton
 from workbench.drawing.machine_files import token_fsa_record
 from workbench.drawing.parts import ProperParts
-from workbench.grammar.grammar import Grammar
 from workbench.vocabulary.vocabulary import Vocabulary
 
 
 def machine(regex: str, vocabulary: Vocabulary, limits: Limits | None = None) -> ProperAutomaton:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return proper_automaton(ProperConstraint(dfa, vocabulary, limits or Limits()))
+    return proper_automaton(ProperConstraint(dfa_of(regex), vocabulary, limits or Limits()))
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])

@@ -6,6 +6,7 @@ import random
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from workbench.analysis.random_texts import samples
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.proper import ProperConstraint
@@ -35,9 +36,7 @@ NAMES = [
 def constraint_of(regex: str, name: str) -> ProperConstraint:
     if name != "builtin":
         pytest.importorskip("mistral_common")
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return ProperConstraint(dfa, Vocabulary.load(name), Limits(seconds=60))
+    return ProperConstraint(dfa_of(regex), Vocabulary.load(name), Limits(seconds=60))
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import time
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import toy
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -48,8 +49,7 @@ def test_a_search_that_gives_up_forbids_its_token() -> None:
 
 def test_cached_rows_stay_within_the_limit() -> None:
     vocabulary = toy("ab", [("a", "b")])
-    dfa = Grammar.from_regex("(a|b){0,40}").dfa
-    assert dfa is not None
+    dfa = dfa_of("(a|b){0,40}")
     constraint = ProperConstraint(dfa, vocabulary, Limits(rows=4))
     state = constraint.initial
     for _ in range(30):

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import cases, labels
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -13,9 +14,7 @@ from workbench.grammar.grammar import Grammar
 
 
 def over(pattern: str, *tokens: str) -> TokenDfa:
-    dfa = Grammar.from_regex(pattern).dfa
-    assert dfa is not None
-    return permissive(dfa, labels(tokens))
+    return permissive(dfa_of(pattern), labels(tokens))
 
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pytest
 
 import workbench as wb
+from tests.automata.machines import dfa_of
 from tests.constraint.proper.oracles import cases, figures, toy
 from tests.constraint.proper.test_proper import sequences
 from workbench.base.dfa import DEAD, Dfa, State
@@ -69,19 +70,13 @@ def exact_cuts(dfa: Dfa, live: Live) -> frozenset[Cut]:
     )
 
 
-def machine(regex: str) -> Dfa:
-    dfa = Grammar.from_regex(regex).dfa
-    assert dfa is not None
-    return dfa
-
-
 def mistral() -> Bpe:
     return Bpe.of(Vocabulary.load("mistral-v1"))
 
 
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
 def test_cuts_of_figure_6(figure: dict[str, Any]) -> None:
-    dfa = machine(figure["regex"])
+    dfa = dfa_of(figure["regex"])
     found: dict[int, set[int]] = defaultdict(set)
     for state, column in cuts(dfa, adjacent_bytes(mistral())):
         found[state].add(column)
@@ -101,7 +96,7 @@ def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
     bpe = mistral()
     library = RegionCache.of(bpe)
     alike: dict[Any, list[Any]] = defaultdict(list)
-    dfa = machine(figure["regex"])
+    dfa = dfa_of(figure["regex"])
     for region in regions(dfa, cuts(dfa, adjacent_bytes(bpe))):
         count = library.region(region).edge_count
         alike[region.key].append([region.entry, list(region.inner), count])
@@ -116,7 +111,7 @@ def test_regions_of_figure_6(figure: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("figure", FIGURE_6, ids=["strings", "booleans"])
 def test_cuts_by_live_edges_include_the_others(figure: dict[str, Any]) -> None:
-    bpe, dfa = mistral(), machine(figure["regex"])
+    bpe, dfa = mistral(), dfa_of(figure["regex"])
     guess = only_guess(bpe)
     assert guess is not None
     live = live_edges(dfa, bpe, [guess])
@@ -127,7 +122,7 @@ def test_cuts_by_live_edges_include_the_others(figure: dict[str, Any]) -> None:
 def test_cuts_found_only_by_live_edges() -> None:
     """aa is a token, but in this text the fourth a goes with the b after it: aa, a, ab, …."""
     case = next(case for case in cases("proper.json") if case["regex"] == "aaaabaacac")
-    bpe, dfa = Bpe.of(toy(case["alphabet"], case["merges"])), machine(case["regex"])
+    bpe, dfa = Bpe.of(toy(case["alphabet"], case["merges"])), dfa_of(case["regex"])
     extra = exact_cuts(dfa, live_edges(dfa, bpe, [0])) - cuts(dfa, adjacent_bytes(bpe))
     assert extra == {(3, int(dfa.classes[ord("a")]))}
 
@@ -172,9 +167,9 @@ def test_masks_are_those_of_the_method_proper(regex: str, reason: str, prompt: s
 
 def test_a_second_grammar_uses_cached_regions() -> None:
     library = RegionCache.of(mistral())
-    library.live(machine(r'\{"a": "[a-z]+"\}'))
+    library.live(dfa_of(r'\{"a": "[a-z]+"\}'))
     known = len(library)
-    library.live(machine(r'\{"a": "[a-z]+", "a": "[a-z]+"\}'))
+    library.live(dfa_of(r'\{"a": "[a-z]+", "a": "[a-z]+"\}'))
     assert len(library) <= known + 3  # a comma, and what is around it
 
 
