@@ -6,9 +6,9 @@ import re
 
 import pytest
 from lark import Lark
-from lark.exceptions import LarkError
 
 from lab.bench.cases import CASES, REAL, real_texts
+from tests.syntax.test_lark_itself import accepts
 from workbench.constraint.compile import compile
 from workbench.engines.case import Case, grammar_of
 from workbench.engines.peer import greedy_tokens
@@ -61,7 +61,7 @@ def test_lark_reads_short_texts_of_real_grammars_alike(case: Case) -> None:
     reader, grammar = Lark(case.written[1], parser="earley", lexer="dynamic"), grammar_of(case)
     texts = real_texts()[case.name]
     for text in [*texts["accepted"][1:], *texts["refused"]]:
-        assert _reads(reader, text) == grammar.accepts(text), text
+        assert accepts(reader, text) == grammar.accepts(text), text
 
 
 @pytest.mark.parametrize("case", [c for c in ALL if c.regex], ids=lambda case: case.name)
@@ -78,7 +78,7 @@ def test_lark_text_means_what_the_kbnf_text_means(name: str) -> None:
     assert case.lark is not None
     reader, grammar = Lark(case.lark, parser="earley", lexer="dynamic"), grammar_of(case)
     for text in _changed(case.walk):
-        assert _reads(reader, text) == grammar.accepts(text), text
+        assert accepts(reader, text) == grammar.accepts(text), text
 
 
 @pytest.mark.exhaustive
@@ -87,7 +87,7 @@ def test_lark_text_of_c_means_what_the_kbnf_text_means() -> None:
     assert case.lark is not None
     reader, grammar = Lark(case.lark, parser="earley", lexer="dynamic"), grammar_of(case)
     for text in _changed(case.walk):
-        assert _reads(reader, text) == grammar.accepts(text), text
+        assert accepts(reader, text) == grammar.accepts(text), text
 
 
 def test_slash_of_a_regex_is_escaped_for_lark() -> None:
@@ -109,11 +109,3 @@ def _changed(text: str) -> list[str]:
         *(text[:at] + text[at] + text[at:] for at in cuts),
         *(text[:at] for at in cuts),
     ]
-
-
-def _reads(reader: Lark, text: str) -> bool:
-    try:
-        reader.parse(text)
-    except LarkError:
-        return False
-    return True

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
+from tests.decoding.test_generate import finished
 from workbench.constraint.labels import Labelled, read_by
-from workbench.decoding.generate import Generation, generate
+from workbench.decoding.generate import generate
 from workbench.decoding.logits_processor import LogitsProcessor
 from workbench.decoding.model import ToyModel
 from workbench.decoding.opportunistic_masking import OpportunisticMasking
@@ -41,12 +42,6 @@ STRATEGIES: list[Strategy] = [
 ]
 
 
-def ran(generation: Generation) -> Generation:
-    for _ in generation:
-        pass
-    return generation
-
-
 @pytest.mark.exhaustive
 @settings(max_examples=60, deadline=None)
 @given(
@@ -63,7 +58,7 @@ def test_strategies_write_what_the_plain_loop_writes(
     constraint = wb.compile(grammar, VOCABULARY)
     model, sampling = ToyModel(VOCABULARY, seed=seed), Sampling(temperature, seed=seed)
     runs = [
-        ran(generate(model, constraint, "a", sampling, max_tokens=budget, strategy=one))
+        finished(generate(model, constraint, "a", sampling, max_tokens=budget, strategy=one))
         for one in (PLAIN, strategy)
     ]
     plain, other = (run.trace for run in runs)
@@ -82,7 +77,7 @@ def test_a_trace_says_which_edge_each_token_took() -> None:
     constraint = wb.compile(grammar, VOCABULARY)
     assert isinstance(constraint, Labelled)
     model = ToyModel(VOCABULARY, sample="Sum:\n* ab\n* b")
-    trace = ran(generate(model, constraint, "a", Sampling(0.0), max_tokens=8)).trace
+    trace = finished(generate(model, constraint, "a", Sampling(0.0), max_tokens=8)).trace
     took = [
         (step.token, label.name if (label := constraint.label(step.state, step.token_id)) else "")
         for step in trace.steps
@@ -118,14 +113,16 @@ def test_a_healed_grammar_keeps_its_labels() -> None:
     model = ToyModel(VOCABULARY, sample="Sum:\n* ab")
     healed = heal(model, "aSum", wb.Grammar.from_regex(r":\n\*(?P<PARAGRAPH_TOKEN>)+"))
     assert healed.prefix == b"Sum"
-    run = ran(generate(model, wb.compile(healed.grammar, VOCABULARY), healed.prompt, max_tokens=6))
+    run = finished(
+        generate(model, wb.compile(healed.grammar, VOCABULARY), healed.prompt, max_tokens=6)
+    )
     assert run.trace.text.startswith(b"Sum:\n*")
 
 
 def test_image_tokens_are_taken_and_have_no_bytes() -> None:
     vocabulary = Vocabulary((b"a", b"b", None, None), end=2, special=(3,), names={3: "[IMG]"})
     constraint = wb.compile(wb.Grammar.from_regex("a(?P<IMAGE>){2}b"), vocabulary)
-    trace = ran(generate(ToyModel(vocabulary), constraint, [0])).trace
+    trace = finished(generate(ToyModel(vocabulary), constraint, [0])).trace
     assert trace.token_ids == [0, 3, 3, 1, 2]
     assert trace.text == b"ab"
 
@@ -133,7 +130,7 @@ def test_image_tokens_are_taken_and_have_no_bytes() -> None:
 def test_transformers_loop_writes_what_ours_writes(tiny_model: TransformersModel) -> None:
     grammar = wb.Grammar.from_regex(r"one(?P<PARAGRAPH_TOKEN>){3}\n")
     constraint = wb.compile(grammar, tiny_model.vocabulary)
-    own = ran(generate(tiny_model, constraint, "x")).trace
+    own = finished(generate(tiny_model, constraint, "x")).trace
     module: Any = tiny_model.module
     ids = torch.tensor([tiny_model.encode("x")])
     row = module.generate(

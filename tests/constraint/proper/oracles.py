@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.oracles.brute_force import texts
 from workbench.vocabulary.vocabulary import Vocabulary
 
 DATA = Path(__file__).parents[2] / "data"
@@ -79,13 +80,6 @@ def _before_the_last(rules: Rules, text: str) -> list[str]:
     return pieces if tuple(pieces) in rank else []
 
 
-def texts(alphabet: str, longest: int) -> Iterator[str]:
-    """Every text over an alphabet, shortest first."""
-    for length in range(longest + 1):
-        for letters in itertools.product(alphabet, repeat=length):
-            yield "".join(letters)
-
-
 def spellings(tokens: Iterable[str], text: str) -> Iterator[tuple[str, ...]]:
     """Every sequence of tokens that spells a text."""
     known = tuple(tokens)
@@ -122,6 +116,17 @@ def toy(
         pretokenizer=pattern,
         ignore_merges=ignore_merges,
         name="toy merges",
+    )
+
+
+def of_case(case: dict[str, Any]) -> Vocabulary:
+    """The vocabulary of a case."""
+    return toy(
+        case["alphabet"],
+        case["merges"],
+        extra=case.get("extra_tokens", ()),
+        pattern=case.get("pattern"),
+        ignore_merges=case.get("ignore_merges", False),
     )
 
 

@@ -13,6 +13,7 @@ from tests.constraint.proper.oracles import (
     encode,
     figures,
     labels,
+    of_case,
     proper_sequences,
     random_rules,
     toy,
@@ -31,7 +32,7 @@ def product(regex: str, vocabulary: Vocabulary) -> TokenDfa:
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
 def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
-    least = minimal(product(case["regex"], toy(case["alphabet"], case["merges"])))
+    least = minimal(product(case["regex"], of_case(case)))
     assert (len(least), least.edge_count) == (
         case["dfa_min_states"],
         case["dfa_min_transitions"],
@@ -40,10 +41,7 @@ def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("proper_pretokenized.json"), ids=lambda case: case["id"])
 def test_sequences_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
-    vocabulary = toy(
-        case["alphabet"], case["merges"], extra=case["extra_tokens"],
-        pattern=case["pattern"], ignore_merges=case["ignore_merges"],
-    )  # fmt: skip
+    vocabulary = of_case(case)
     found = product(case["regex"], vocabulary).sequences(case["max_len"])
     assert sorted(found) == sorted(labels(tokens) for tokens in case["proper_sequences"])
 

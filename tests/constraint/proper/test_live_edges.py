@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import dfa_of
-from tests.constraint.proper.oracles import cases, random_rules, toy
+from tests.constraint.proper.oracles import cases, of_case, random_rules, toy
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
@@ -85,10 +85,7 @@ def test_random_tables(seed: int) -> None:
     ids=lambda case: case["id"],
 )
 def test_tables_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
-    vocabulary = toy(
-        case["alphabet"], case["merges"], extra=case["extra_tokens"],
-        pattern=case["pattern"], ignore_merges=case["ignore_merges"],
-    )  # fmt: skip
+    vocabulary = of_case(case)
     dfa = dfa_of(case["regex"])
     edges, live = brute_force(dfa, vocabulary)
     bpe = Bpe.of(vocabulary)

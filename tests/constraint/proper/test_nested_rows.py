@@ -9,8 +9,9 @@ import pytest
 
 import workbench as wb
 from tests.automata.machines import dfa_of
-from tests.constraint.proper.oracles import cases, encode, texts, toy
-from tests.constraint.proper.test_proper import of_case, sequences
+from tests.constraint.proper.oracles import cases, encode, of_case, toy
+from tests.constraint.proper.test_proper import sequences
+from tests.oracles.brute_force import texts
 from workbench.analysis.random_texts import samples
 from workbench.constraint.methods.proper.proper import NestedRows, ProperConstraint
 from workbench.grammar.grammar import Grammar

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.constraint.proper.oracles import cases, texts, toy
+from tests.constraint.proper.oracles import cases, of_case, toy
+from tests.oracles.brute_force import texts
 from workbench.base.errors import TokenNotAllowed, VocabularyError
 from workbench.constraint.methods.proper.proper import ProperConstraint
 from workbench.grammar.grammar import Grammar
@@ -19,16 +20,6 @@ def proper(regex: str, vocabulary: Vocabulary, **options: Any) -> ProperConstrai
     found = wb.compile(Grammar.from_regex(regex), vocabulary, "proper", **options)
     assert isinstance(found, ProperConstraint)
     return found
-
-
-def of_case(case: dict[str, Any]) -> Vocabulary:
-    return toy(
-        case["alphabet"],
-        case["merges"],
-        extra=case.get("extra_tokens", ()),
-        pattern=case.get("pattern"),
-        ignore_merges=case.get("ignore_merges", False),
-    )
 
 
 def sequences(constraint: ProperConstraint, longest: int) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.automata.machines import dfa_of
-from tests.constraint.proper.oracles import cases, labels, toy
+from tests.constraint.proper.oracles import cases, labels, of_case, toy
 from workbench.base.errors import LimitError
 from workbench.base.limits import Limits
 from workbench.constraint.methods.proper.proper import ProperConstraint
@@ -24,17 +24,14 @@ def machine(regex: str, vocabulary: Vocabulary, limits: Limits | None = None) ->
 
 @pytest.mark.parametrize("case", cases("proper.json"), ids=lambda case: case["id"])
 def test_minimal_automata_of_the_case_files(case: dict[str, Any]) -> None:
-    found = machine(case["regex"], toy(case["alphabet"], case["merges"]))
+    found = machine(case["regex"], of_case(case))
     told = (case["dfa_min_states"], case["dfa_min_transitions"])
     assert (len(found), found.edge_count) == told
 
 
 @pytest.mark.parametrize("case", cases("proper_pretokenized.json"), ids=lambda case: case["id"])
 def test_sequences_with_a_pre_tokenizer(case: dict[str, Any]) -> None:
-    vocabulary = toy(
-        case["alphabet"], case["merges"], extra=case["extra_tokens"],
-        pattern=case["pattern"], ignore_merges=case["ignore_merges"],
-    )  # fmt: skip
+    vocabulary = of_case(case)
     found = machine(case["regex"], vocabulary).automaton.sequences(case["max_len"])
     assert sorted(found) == sorted(labels(tokens) for tokens in case["proper_sequences"])
 
