@@ -14,7 +14,7 @@ export function drawReturn(graph, from, to, order) {
   if (!end?.querySelector("ellipse") || !goal || !frame) return [];
   const x = numberOf(goal, "cx"),
     y = numberOf(goal, "cy") - numberOf(goal, "ry") - 2,
-    street = numberOf(frame, "y") - 2 - 2 * (order % 4);
+    channel = numberOf(frame, "y") - 2 - 2 * (order % 4);
   return [
     drawWire(
       graph,
@@ -22,13 +22,13 @@ export function drawReturn(graph, from, to, order) {
       ruleOf(from),
       order,
       numberOf(frame, "x") - 4 - 4 * (order % 5),
-      `V${street}H${x}V${y}`,
+      `V${channel}H${x}V${y}`,
       "returning",
     ),
   ];
 }
 
-/** A line over the lanes: down from an element to the street below its lane, along the margin, and on.
+/** A line over the lanes: down from an element to the channel below its lane, along the margin, and on.
     @param {Graph} graph */
 export function drawWire(graph, shown, rule, order, column, rest, kind) {
   const home = lane(graph, rule)?.querySelector("rect"),
@@ -36,9 +36,9 @@ export function drawWire(graph, shown, rule, order, column, rest, kind) {
     round = shape.matches("ellipse");
   const x = round ? numberOf(shape, "cx") : numberOf(shape, "x") + numberOf(shape, "width") / 2;
   const y = round ? numberOf(shape, "cy") + numberOf(shape, "ry") : numberOf(shape, "y") + numberOf(shape, "height");
-  const street = numberOf(home, "y") + numberOf(home, "height") + 2 + 2 * (order % 4);
+  const channel = numberOf(home, "y") + numberOf(home, "height") + 2 + 2 * (order % 4);
   const tip = kind === "calling" ? "m-6 -3.2l6 3.2l-6 3.2" : "m-3.2 -6l3.2 6l3.2 -6";
-  const line = svgEl("path", { d: `M${x} ${y}V${street}H${column}${rest}${tip}`, class: kind });
+  const line = svgEl("path", { d: `M${x} ${y}V${channel}H${column}${rest}${tip}`, class: kind });
   graph.svg?.querySelector("g").append(line);
   return line;
 }

@@ -64,8 +64,8 @@ _LEAST_SHARE = 0.6
 #: names; in narrower pictures the names are above the lanes.
 NAME, _MIN_WIDTH_NAMES_LEFT = 16, 520.0
 
-#: Padding of a lane above and below its rows, and between two lanes.
-PADDING, STREET = 7.0, 10.0
+#: Padding of a lane above and below its rows, and the channel between two lanes.
+PADDING, CHANNEL = 7.0, 10.0
 
 
 @dataclass(slots=True)
@@ -162,17 +162,17 @@ def lay_out(
         check_time_budget()
         builder = _Builder(graph, name, drawn, width - margin - names - 10)
         lane = builder.lane(margin + names, y, PADDING + (17.0 if above else 0.0), above_rows)
-        y += lane.height + STREET
+        y += lane.height + CHANNEL
         placed_lanes.append(lane)
     widest = max((_right(lane) for lane in placed_lanes), default=0.0)
     return LaneLayout(
-        graph, tuple(placed_lanes), max(width, widest + 8), y - STREET + 2, margin, above
+        graph, tuple(placed_lanes), max(width, widest + 8), y - CHANNEL + 2, margin, above
     )
 
 
 def most_lanes(height: float) -> int:
     """The most lanes that can fit into a height: those with one row and no slot."""
-    return max(1, int((height + STREET) / (BOX + 2 * PADDING + STREET)))
+    return max(1, int((height + CHANNEL) / (BOX + 2 * PADDING + CHANNEL)))
 
 
 def _right(lane: Lane) -> float:

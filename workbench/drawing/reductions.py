@@ -264,7 +264,7 @@ def reduce(
     """
     small = (smaller or calm)(graph)
     kept = min(limit, len(small.nodes))
-    visible = _visible_centre(small, centre)
+    visible = shown_at(small, centre)
     part = nearest(small, visible, kept)
     while len(part.edges) > max(_MAX_EDGES_PER_NODE * kept, _ALLOWED_EDGES):
         kept = kept * 4 // 5
@@ -301,12 +301,12 @@ def _extent_note(part: Graph, small: Graph, total: int, centre: str | None) -> s
     return f"{text}; {total - shown:,} stand inside edges"
 
 
-def _visible_centre(graph: Graph, centre: str | None) -> str | None:
-    """The centre, or the source of the edge it was folded into, or the initial state."""
-    if any(node.id == centre for node in graph.nodes):
-        return centre
+def shown_at(graph: Graph, state: str | None) -> str | None:
+    """The state, or the source of the edge it is folded into, or the initial state."""
+    if any(node.id == state for node in graph.nodes):
+        return state
     for edge in graph.edges:
-        if centre in edge.inside:
+        if state in edge.inside:
             return edge.source
     return graph.initial or (graph.nodes[0].id if graph.nodes else None)
 

@@ -23,7 +23,7 @@ from workbench.drawing.dot import Direction
 from workbench.drawing.graph import Edge, Graph, Node
 from workbench.drawing.json_escapes import fold_escapes
 from workbench.drawing.lane_svg import svg as lanes_svg
-from workbench.drawing.lanes import STREET, LaneLayout, lay_out, most_lanes
+from workbench.drawing.lanes import CHANNEL, LaneLayout, lay_out, most_lanes
 from workbench.drawing.parts import Parts
 from workbench.drawing.reductions import (
     collapse_chains,
@@ -31,6 +31,7 @@ from workbench.drawing.reductions import (
     merge_parallel,
     nearest,
     only_rules,
+    shown_at,
 )
 from workbench.drawing.render import Renderer
 
@@ -210,16 +211,6 @@ def _by_dot(graph: Graph, box: Box, renderer: Renderer) -> Drawing | None:
     if drawing is None or crossings(drawing.svg) > max(2, _MAX_CROSSINGS * edges):
         return None
     return drawing if drawing.whole or _has_enough_in_view(drawing, box) else None
-
-
-def shown_at(graph: Graph, state: str) -> str | None:
-    """The state, or the source of the edge it is folded into, or the initial state."""
-    if any(node.id == state for node in graph.nodes):
-        return state
-    for edge in graph.edges:
-        if state in edge.inside:
-            return edge.source
-    return graph.initial or (graph.nodes[0].id if graph.nodes else None)
 
 
 def by_graphviz(
@@ -455,12 +446,12 @@ def _fitting(graph: Graph, box: Box, centre: str) -> Drawing:
     height = (box.height - 2 * _PADDING) / _MIN_SCALE
     names = _nearest_rules(graph, centre)[: most_lanes(height)]
     layout = lay_out(graph, box.width - 2 * _PADDING, lanes=names, margin=_MARGIN)
-    room = height + STREET
+    room = height + CHANNEL
     kept: set[str] = set()
     for lane in layout.lanes:
-        if lane.height + STREET > room:
+        if lane.height + CHANNEL > room:
             break
-        room -= lane.height + STREET
+        room -= lane.height + CHANNEL
         kept.add(lane.name)
     kept = kept or {names[0]}
     return by_lanes(only_rules(graph, kept), box, centre)
@@ -534,7 +525,7 @@ def _calls_fitting(boxes: Graph, box: Box, renderer: Renderer) -> Drawing | None
 
     Not tried if the nodes alone need more area: for hundreds of rules Graphviz takes many seconds.
     """
-    areas = ((columns(node.label) * CHAR + 2 * STREET) * (BOX + STREET) for node in boxes.nodes)
+    areas = ((columns(node.label) * CHAR + 2 * CHANNEL) * (BOX + CHANNEL) for node in boxes.nodes)
     if sum(areas) * _MIN_SCALE**2 > box.width * box.height:
         return None
     drawings = (by_graphviz(boxes, box, renderer, direction) for direction in ("TB", "LR"))

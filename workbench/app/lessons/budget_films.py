@@ -23,7 +23,7 @@ from workbench.app.lessons.lesson import (
     Table,
     View,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.base.visible_text import count_of, visible
 from workbench.constraint.engine.compose import compose
 from workbench.constraint.token_distances import FAR
@@ -149,7 +149,7 @@ def allowed_within(world: World, *, after: Sequence[str], left: int) -> Question
     """Which tokens are allowed after some tokens if a number of tokens is left."""
     within = WithinBudget(world.constraint, len(after) + left)
     state = within.initial
-    for token_id in world.vocabulary.ids(*(token_bytes(token) for token in after)):
+    for token_id in ids_of(world, after):
         state = within.advance(state, token_id)
     text = b"".join(map(token_bytes, after))
     every = _budget_choices(world, within, state, token_films.choices(world, text))

@@ -24,14 +24,13 @@ from workbench.app.lessons.lesson import (
     Table,
     options_question,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.app.lessons.mask_films import bits, number
 from workbench.app.lessons.method_films import (
     EXACT,
     MethodSpec,
     allowed_by,
     constrained,
-    ids_of,
     name_of,
     run_of,
 )

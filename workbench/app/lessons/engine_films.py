@@ -29,8 +29,8 @@ from workbench.app.lessons.lesson import (
     View,
     options_question,
 )
-from workbench.app.lessons.lesson_world import C, World, of_class, token_bytes
-from workbench.app.lessons.method_films import constrained, ids_of
+from workbench.app.lessons.lesson_world import C, World, ids_of, of_class, token_bytes
+from workbench.app.lessons.method_films import constrained
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.automata.derivatives import classes, derivatives, is_nullable, plain, shown
 from workbench.base.source import Source

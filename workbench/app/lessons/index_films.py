@@ -15,9 +15,8 @@ from itertools import pairwise
 
 from workbench.app.lessons.construction_films import arcs_between, set_name
 from workbench.app.lessons.lesson import Film, Frame, Given, Row, Table, View
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.app.lessons.mask_films import share, turn
-from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.online_films import bytes_asked, recogniser, state_after
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.source import Source

@@ -158,6 +158,11 @@ def token_bytes(token: str) -> bytes:
     )
 
 
+def ids_of(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
+    """The ids of tokens in a lesson file's notation."""
+    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
+
+
 @dataclass(frozen=True, eq=False)
 class KnownModel:
     """A language model with given probabilities, so that its numbers can be checked.

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Bar, Film, Frame, Given, LessonError, Row, Table
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.base.visible_text import visible
 from workbench.decoding.generate import generate
@@ -132,7 +132,7 @@ def path_perplexity(world: World, ids: tuple[TokenId, ...]) -> float:
 
 def path(world: World, *, tokens: Sequence[str]) -> Table:
     """A text token by token: probability, surprisal, kept mass, bits of the mask."""
-    ids = tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
+    ids = ids_of(world, tokens)
     steps = turns(world, ids)
     rows = [
         (

@@ -17,9 +17,8 @@ from typing import Any
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.construction_films import arcs_between
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table, View
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.app.lessons.merge_films import Rule, encoded, rule_name, splits
-from workbench.app.lessons.method_films import ids_of
 from workbench.app.lessons.token_films import taken, taken_row
 from workbench.automata import graphs
 from workbench.base.cached_property import cached_property

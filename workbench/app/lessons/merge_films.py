@@ -29,8 +29,7 @@ from workbench.app.lessons.lesson import (
     options_question,
     text_of,
 )
-from workbench.app.lessons.lesson_world import World, token_bytes
-from workbench.app.lessons.method_films import ids_of
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.app.lessons.stack_films import Tree, tree_graph
 from workbench.base.visible_text import count_of, visible
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from workbench.app.lessons.automaton_films import opens_at
 from workbench.app.lessons.lesson import Choice, Film, Frame, Given, LessonError, Row, Table
-from workbench.app.lessons.lesson_world import KnownModel, World, of_class, token_bytes
+from workbench.app.lessons.lesson_world import KnownModel, World, ids_of, of_class
 from workbench.app.lessons.mask_films import in_bits, number
 from workbench.app.lessons.token_films import choices, taken, taken_row
 from workbench.base.visible_text import count_of, visible
@@ -168,11 +168,6 @@ def run_of(world: World, spec: MethodSpec) -> Run:
     constraint = constrained(world, spec)
     steps = generate(world.model, constraint, "", max_tokens=_MAX_TOKENS, top=len(world.vocabulary))
     return Run(name_of(spec), tuple(steps))
-
-
-def ids_of(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
-    """The ids of tokens in a lesson file's notation."""
-    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
 
 
 def allowed_by(world: World, spec: MethodSpec, after: Sequence[str] = ()) -> set[TokenId]:

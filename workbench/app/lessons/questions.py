@@ -35,7 +35,7 @@ from workbench.app.lessons.lesson import (
     text_of,
 )
 from workbench.app.lessons.lesson_tables import call_by_name
-from workbench.app.lessons.lesson_world import World, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, token_bytes
 from workbench.app.lessons.mask_films import bits, path_perplexity, turn
 from workbench.app.lessons.merge_automata_films import in_both, merged
 from workbench.app.lessons.merge_films import tokenizations
@@ -49,7 +49,6 @@ from workbench.constraint.engine.compose import compose
 from workbench.constraint.engine.compose_pda import compose_pda
 from workbench.drawing.transducers import detokenizer, merged_detokenizer
 from workbench.pushdown.runner import Runner
-from workbench.vocabulary.vocabulary import TokenId
 
 
 def _states(world: World) -> float:
@@ -96,24 +95,20 @@ def _stacks(world: World, *, after: str) -> float:
     return len(configurations(Runner(world.grammar.rules), after.encode()) or [])
 
 
-def _ids(world: World, tokens: Sequence[str]) -> tuple[TokenId, ...]:
-    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
-
-
 def _mask_bits(world: World, *, after: Sequence[str] = ()) -> float:
-    return bits(turn(world, _ids(world, after)).kept)
+    return bits(turn(world, ids_of(world, after)).kept)
 
 
 def _surprisal(world: World, *, token: str, after: Sequence[str] = ()) -> float:
-    return bits(turn(world, _ids(world, after), _ids(world, [token])[0]).before)
+    return bits(turn(world, ids_of(world, after), ids_of(world, [token])[0]).before)
 
 
 def _surprisal_after(world: World, *, token: str, after: Sequence[str] = ()) -> float:
-    return bits(turn(world, _ids(world, after), _ids(world, [token])[0]).after)
+    return bits(turn(world, ids_of(world, after), ids_of(world, [token])[0]).after)
 
 
 def _perplexity(world: World, *, tokens: Sequence[str]) -> float:
-    return path_perplexity(world, _ids(world, tokens))
+    return path_perplexity(world, ids_of(world, tokens))
 
 
 def _merged_edges(world: World) -> float:
@@ -273,7 +268,7 @@ def number(world: World, *, of: str, hint: str = "", **settings: Any) -> Questio
 
 def favourite(world: World, *, after: Sequence[str] = ()) -> Question:
     """The model's first choice, if the mask forbids it."""
-    next_turn = turn(world, tuple(world.vocabulary.ids(*(token_bytes(token) for token in after))))
+    next_turn = turn(world, ids_of(world, after))
     step = next_turn.step
     right = {step.favourite_id} if step.intervened else set()
     after_text = b"".join(token_bytes(token) for token in after)

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.app.lessons.lesson import Film, Frame, Given, LessonError, Row, Table
-from workbench.app.lessons.lesson_world import KnownModel, World
+from workbench.app.lessons.lesson_world import KnownModel, World, ids_of
 from workbench.app.lessons.mask_films import number, share
-from workbench.app.lessons.method_films import EXACT, MethodSpec, constrained, counts_of, ids_of
+from workbench.app.lessons.method_films import EXACT, MethodSpec, constrained, counts_of
 from workbench.base.visible_text import count_of
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.generate import generate

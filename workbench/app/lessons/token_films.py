@@ -22,7 +22,7 @@ from workbench.app.lessons.lesson import (
     options_question,
     text_of,
 )
-from workbench.app.lessons.lesson_world import World, of_class, token_bytes
+from workbench.app.lessons.lesson_world import World, ids_of, of_class, token_bytes
 from workbench.automata.class_descriptions import expected
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS
@@ -50,7 +50,7 @@ def taken(world: World, given: Given, tokens: tuple[str, ...]) -> tuple[TokenId,
         if any(not 0 <= i < len(world.vocabulary) for i in given):
             raise LessonError("expected tokens of this lesson")
         return given
-    return tuple(world.vocabulary.ids(*(token_bytes(token) for token in tokens)))
+    return ids_of(world, tokens)
 
 
 def choices(world: World, so_far: bytes) -> tuple[Choice, ...]:
