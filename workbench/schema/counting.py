@@ -20,8 +20,9 @@ from workbench.automata.determinize import trimmed
 from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import Limits
 from workbench.base.source import Span
+from workbench.schema.bounded_lengths import with_lengths
 from workbench.schema.json_literals import QUOTE, character_machine, literals_machine
-from workbench.schema.string_machines import is_finite, with_lengths
+from workbench.schema.string_machines import is_finite
 from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
     Automaton,

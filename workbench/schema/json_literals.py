@@ -146,13 +146,32 @@ def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
     after[:, -1] = np.where(closed, 1, DEAD)
     # (S, K + A + 2): the targets of all entries of ``table``, for each state; DEAD is the last
     onward = np.concatenate([numbers, after, np.full((states, 1), DEAD, np.int32)], axis=1)
-    table = np.empty((count + 2, characters.table.shape[1]), np.int32)
-    table[:2] = DEAD
-    table[0, characters.classes[QUOTE]] = numbers[machine.initial, 0]
-    table[2:] = onward[:, characters.table][alive]
+    used = np.flatnonzero(alive.any(axis=0))
+    classes, entries = _distinct_columns(characters, used, _columns_with_targets(onward))
+    table = np.full((count + 2, entries.shape[1]), DEAD, np.int32)
+    table[0, classes[QUOTE]] = numbers[machine.initial, 0]
+    for node, columns in zip(used, entries, strict=True):
+        held = np.flatnonzero(alive[:, node])
+        table[numbers[held, node]] = onward[held].take(columns, axis=1)
     finals = np.zeros(count + 2, np.bool_)
     finals[1] = True
-    return Dfa(characters.classes, table, finals)
+    return Dfa(classes, table, finals)
+
+
+def _columns_with_targets(onward: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
+    """Each column's number, or that of the last one if it has no target."""
+    empty = ~(onward != DEAD).any(axis=0)
+    return np.where(empty, onward.shape[1] - 1, np.arange(onward.shape[1]))
+
+
+def _distinct_columns(
+    characters: CharacterMachine, used: npt.NDArray[np.intp], same: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.intp]]:
+    """The byte classes that the used nodes distinguish, and the entries of these nodes."""
+    quote = np.eye(1, characters.table.shape[1], characters.classes[QUOTE], dtype=np.intp)
+    entries = np.concatenate([same[characters.table[used]], quote])  # the quote is a class alone
+    _, first, merged = np.unique(entries, axis=1, return_index=True, return_inverse=True)
+    return merged.reshape(-1)[characters.classes].astype(np.uint16), entries[:-1, first]
 
 
 @dataclass(slots=True)

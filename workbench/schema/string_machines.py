@@ -180,58 +180,6 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
     return Content(alphabet, minimize(Dfa(classes, table, finals), limits))
 
 
-def with_lengths(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> Content:
-    """The members of ``low`` to ``high`` characters.
-
-    A state is a pair of a state of the set's automaton and the number of characters read, capped
-    at the bound.
-
-    Cost:   edges × lengths, vectorized by numpy.
-    Raises: LimitError past ``limits.states`` states or ``limits.seconds``.
-    """
-    machine, states = content.machine, len(content.machine)
-    if is_finite(content) and (high is None or not has_member(content, high + 1, None, limits)):
-        high, low = None, min(low, states)  # all members are shorter
-    last = low if high is None else high
-    limits.check("states", last, "lower the bounds of the string's length")
-    clock = limits.clock()
-    sources, targets = _ways(machine)
-    kept = np.zeros((last + 1, states), np.bool_)
-    kept[0, machine.initial] = True
-    for length in range(last):
-        clock.check()
-        kept[length + 1, targets[kept[length, sources]]] = True
-    if high is None:
-        while (new := ~kept[last, targets] & kept[last, sources]).any():
-            clock.check()
-            kept[last, targets[new]] = True
-    else:
-        kept[last] &= machine.finals
-    for length in range(last - 1, -1, -1):
-        clock.check()
-        going = np.zeros(states, np.bool_)
-        going[sources[kept[length + 1, targets]]] = True
-        kept[length] &= going | machine.finals if length >= low else going
-    count = int(kept.sum())
-    limits.check("states", count, "lower the bounds of the string's length")
-    if not kept[0, machine.initial]:
-        return replace(content, machine=nothing(len(machine.classes)))
-    numbers = np.full((last + 2, states + 1), DEAD, np.int32)
-    numbers[:-1, :-1][kept] = np.arange(count)
-    if high is None:
-        numbers[-1] = numbers[-2]
-    position, state = np.nonzero(kept)
-    table = numbers[position[:, None] + 1, machine.table[state]]
-    finals = machine.finals[state] & (position >= low)
-    return replace(content, machine=Dfa(machine.classes, table, finals))
-
-
-def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The source and the target state of each edge."""
-    sources, columns = np.nonzero(machine.table != DEAD)
-    return sources, machine.table[sources, columns].astype(np.intp)
-
-
 def has_member(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
@@ -269,6 +217,12 @@ def has_member(content: Content, low: int, high: int | None, limits: Limits = LI
         if ends[length] and (high is None or reached <= high):
             return True
     return False
+
+
+def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The source and the target state of each edge."""
+    sources, columns = np.nonzero(machine.table != DEAD)
+    return sources, machine.table[sources, columns].astype(np.intp)
 
 
 def is_finite(content: Content) -> bool:

@@ -11,6 +11,7 @@ from workbench.base.dfa import Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import SURROGATE, quick_init
 from workbench.schema import string_machines
+from workbench.schema.bounded_lengths import with_lengths
 from workbench.schema.format_strings import format_strings
 from workbench.schema.json_literals import all_but_words_machine, literals_machine, words_machine
 from workbench.schema.string_machines import Content, search
@@ -174,7 +175,7 @@ class StringSet:
             limits.check("states", max(self.low, self.high or 0), "lower the string's length")
             content = string_machines.of_lengths(self.low, self.high)
         elif self.low > 0 or self.high is not None:
-            content = string_machines.with_lengths(content, self.low, self.high, limits)
+            content = with_lengths(content, self.low, self.high, limits)
         if self.without:
             content = string_machines.difference(
                 content, string_machines.of_words(self.without, limits), limits
