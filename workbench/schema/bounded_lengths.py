@@ -93,7 +93,8 @@ class _Ways:
         else:
             within = self._iterated(finals, lambda ends: self._before(ends) | finals, high - low)
         backward = self._iterated(within[-1], self._before, low)
-        return forward & np.concatenate([backward[:0:-1], within[::-1]])
+        kept: _Flags = forward & np.concatenate([backward[:0:-1], within[::-1]])
+        return kept
 
     def remaining_lengths(self) -> tuple[_Numbers, _Numbers]:
         """For each state, the lengths of the shortest and of the longest string to a final state.
@@ -147,4 +148,5 @@ class _Ways:
         if len(sets) <= count:
             first = seen[states.tobytes()]
             index[first:] = first + (index[first:] - first) % (len(sets) - first)
-        return np.array(sets)[index]
+        whole: _Flags = np.array(sets)[index]
+        return whole

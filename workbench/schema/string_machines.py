@@ -183,7 +183,7 @@ def of_words(words: Iterable[str], limits: Limits = LIMITS) -> Content:
 def has_member(content: Content, low: int, high: int | None, limits: Limits = LIMITS) -> bool:
     """Whether some member has from ``low`` to ``high`` characters.
 
-    Cost:   the number of edges for each length, until a set of states repeats.
+    Cost:   the number of states at each length, until a set of states repeats.
     Raises: LimitError above ``limits.seconds``, or if no set repeats below ``limits.states``
             characters.
     """
@@ -192,23 +192,20 @@ def has_member(content: Content, low: int, high: int | None, limits: Limits = LI
     if (high is None or high - low >= len(machine)) and not is_finite(content):
         return True
     clock = limits.clock()
-    sources, targets = _ways(machine)
-    states = np.zeros(len(machine), np.bool_)
-    states[machine.initial] = True
+    states = np.array([machine.initial])
     seen: dict[bytes, int] = {}
     ends: list[bool] = []
     while (key := states.tobytes()) not in seen:
         clock.check()
         length = seen[key] = len(ends)
         limits.check("states", length, "lower the bounds of the string's length")
-        ends.append(bool((states & machine.finals).any()))
+        ends.append(bool(machine.finals[states].any()))
         if high is not None and length > high:
             return False
         if ends[-1] and length >= low:
             return True
-        after = np.zeros(len(machine), np.bool_)
-        after[targets[states[sources]]] = True
-        states = after
+        targets = np.unique(machine.table[states])
+        states = targets[targets != DEAD]
     # from this length on the sets of states repeat with a fixed period
     first = seen[key]
     cycle = len(ends) - first
@@ -217,12 +214,6 @@ def has_member(content: Content, low: int, high: int | None, limits: Limits = LI
         if ends[length] and (high is None or reached <= high):
             return True
     return False
-
-
-def _ways(machine: Dfa) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The source and the target state of each edge."""
-    sources, columns = np.nonzero(machine.table != DEAD)
-    return sources, machine.table[sources, columns].astype(np.intp)
 
 
 def is_finite(content: Content) -> bool:

@@ -4,6 +4,8 @@
 * ``keywords``: keywords of one type (strings, numbers, arrays, objects)
 * ``closing``: which objects have only the members that are named
 * ``combining``: keywords that combine subschemas (``allOf``, ``oneOf``, ``if``, ``unevaluated*``)
+* ``exclusive``: ``oneOf`` of arrays and objects
+* ``dividing``: objects divided by a property that distinguishes alternatives
 * ``set_operations``: conjunction, union and complement of normal forms; whether a set is empty
 * ``simplify``: removes redundant shapes and conditions, limits the shapes, orders declared names
 

@@ -1,7 +1,6 @@
 """Keywords that combine subschemas: ``allOf``, ``oneOf``, ``if``, ``unevaluated*`` and others.
 
-``oneOf`` is computed for each type separately: disjoint options are joined; from an option that
-overlaps others, the values of those are subtracted.
+``oneOf`` is computed for each type separately (``exclusive``).
 
 If a schema uses ``unevaluated*`` (``tracked``), shapes record which names and items they have
 evaluated. An instance that matches two options of ``anyOf`` has evaluated the names of both, so
@@ -11,33 +10,23 @@ alone is stricter than necessary where a second option holds too; the union stay
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
-from itertools import chain, product
-from operator import and_, or_
+from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import or_
 from typing import TypeVar
 
 from workbench.base.limits import Clock
 from workbench.base.source import replaced
+from workbench.schema.algebra.exclusive import exclusive_arrays, exclusive_objects
 from workbench.schema.algebra.set_operations import (
     complement,
-    complement_arrays,
-    complement_objects,
     join,
     meet,
     meet_arrays,
     meet_objects,
     reduced,
 )
-from workbench.schema.algebra.simplify import (
-    Shape,
-    Tags,
-    have_disjoint_tags,
-    non_empty_shapes,
-    tags_of,
-    with_common_order,
-)
+from workbench.schema.algebra.simplify import with_common_order
 from workbench.schema.normal_form import (
     Arrays,
     LazySet,
@@ -166,21 +155,15 @@ def exactly_one(algebra: SetAlgebra, plain: Sequence[Values], kept: Sequence[Val
         ),
         _leaves([(option.numbers, option.numbers) for option in plain], algebra.clock),
         _leaves([(option.texts, possible_texts(option)) for option in plain], algebra.clock),
-        _shapes(
-            algebra,
-            [option.arrays for option in plain],
-            [option.arrays for option in kept],
-            meet_arrays,
-            complement_arrays,
+        exclusive_arrays(
+            algebra, [option.arrays for option in plain], [option.arrays for option in kept]
         ),
         tuple(
             with_common_order(
-                _shapes(
+                exclusive_objects(
                     algebra,
                     [option.objects for option in plain],
                     [option.objects for option in kept],
-                    meet_objects,
-                    complement_objects,
                 ),
             )
         ),
@@ -199,61 +182,6 @@ def _leaves(options: list[tuple[Leaf, Leaf]], clock: Clock) -> Leaf:
         return once | sure, seen | whole
 
     return reduced(either, options, clock)[0]
-
-
-def _shapes(
-    algebra: SetAlgebra,
-    plain: list[tuple[Shape, ...]],
-    kept: list[tuple[Shape, ...]],
-    meet: Callable[[SetAlgebra, tuple[Shape, ...], tuple[Shape, ...]], tuple[Shape, ...]],
-    others: Callable[[SetAlgebra, tuple[Shape, ...]], tuple[Shape, ...]],
-) -> tuple[Shape, ...]:
-    """The shapes of each option, minus the values of the options that overlap it."""
-    empty = algebra.is_empty
-    overlaps: dict[int, set[int]] = {index: set() for index in range(len(plain))}
-    for before, index in _possible_overlaps(plain):
-        common = meet(algebra, plain[before], plain[index])
-        if not all(empty(shape) for shape in common):
-            overlaps[index].add(before)
-            overlaps[before].add(index)
-    shapes: list[Shape] = []
-    for index, option in enumerate(kept):
-        for other in sorted(overlaps[index]):
-            option = meet(algebra, option, others(algebra, plain[other]))
-        shapes += option
-    return non_empty_shapes(algebra, shapes)
-
-
-def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[int, int]]:
-    """The pairs of options that may overlap: those whose shapes do not have disjoint tags.
-
-    Most options have a tag under one name. One with this tag is only compared with those that have
-    a value of it too, and with those without the tag.
-    """
-    tags: dict[int, list[Tags]] = {}
-    for index, option in enumerate(options):
-        if option:
-            tags[index] = [tags_of(shape) for shape in option]
-    names = {
-        index: reduce(and_, (option_tags.keys() for option_tags in tags[index])) for index in tags
-    }
-    common = Counter(chain.from_iterable(names.values())).most_common(1)
-    name = common[0][0] if common else ""
-    alike: defaultdict[object, list[int]] = defaultdict(list)
-    untagged: list[int] = []
-    for index, its_tags in tags.items():
-        values: set[object] = set()
-        if name in names[index]:
-            values.update(*(option_tags[name] for option_tags in its_tags))
-        near = {before for value in values for before in alike[value]}
-        near.update(untagged if values else range(index))
-        for before in sorted(near & tags.keys()):
-            if not all(have_disjoint_tags(*pair) for pair in product(tags[before], its_tags)):
-                yield before, index
-        for value in values:
-            alike[value].append(index)
-        if not values:
-            untagged.append(index)
 
 
 def _options(keyword: Node) -> list[Node]:

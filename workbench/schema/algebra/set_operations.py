@@ -13,6 +13,12 @@ from operator import or_
 from typing import TypeVar
 
 from workbench.base.limits import Clock
+from workbench.schema.algebra.dividing import (
+    dividing_name,
+    has_few_cases,
+    objects_with,
+    parts_of,
+)
 from workbench.schema.algebra.simplify import declared_names, non_empty_shapes, with_common_order
 from workbench.schema.normal_form import (
     Arrays,
@@ -21,7 +27,6 @@ from workbench.schema.normal_form import (
     NamedSets,
     Objects,
     Values,
-    all_but,
     certain_complement,
     is_open,
     item_of,
@@ -270,11 +275,38 @@ def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[
 
 
 def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
-    """The objects in none of the shapes."""
-    remaining: tuple[Objects, ...] = (algebra.any_object,)
-    for shape in shapes:
-        remaining = meet_objects(algebra, remaining, tuple(_failing_objects(algebra, shape)))
-    return remaining
+    """The objects in none of the shapes.
+
+    If they may have many cases, objects are divided by a property that distinguishes the shapes.
+    """
+    if has_few_cases((shapes,)):
+        return subtract_objects(algebra, (algebra.any_object,), shapes)
+    name = dividing_name([(shape,) for shape in shapes])
+    if name is None:
+        return subtract_objects(algebra, (algebra.any_object,), shapes)
+    remaining: list[Objects] = []
+    for part in parts_of(algebra, name, [(shape,) for shape in shapes]):
+        algebra.clock.check()
+        inside = (both_objects(algebra, shape, part) for shape in shapes)
+        held = tuple(shape for shape in inside if shape and not algebra.is_empty(shape))
+        remaining += meet_objects(algebra, (part,), complement_objects(algebra, held))
+    return non_empty_shapes(algebra, remaining)
+
+
+def subtract_objects(
+    algebra: SetAlgebra,
+    shapes: tuple[Objects, ...],
+    others: tuple[Objects, ...],
+    most_separate: int = _MAX_SEPARATE_PROPERTIES,
+) -> tuple[Objects, ...]:
+    """The objects of some shapes that are in none of the others.
+
+    ``most_separate`` as ``_MAX_SEPARATE_PROPERTIES``.
+    """
+    for other in others:
+        failing = tuple(_failing_objects(algebra, other, most_separate))
+        shapes = meet_objects(algebra, shapes, failing)
+    return shapes
 
 
 def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:
@@ -305,17 +337,17 @@ def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:
         )
 
 
-def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
+def _failing_objects(algebra: SetAlgebra, shape: Objects, most_separate: int) -> Iterator[Objects]:
     """One shape for each condition of a shape: the objects that fail it."""
     anything, negated = algebra.anything, algebra.complement
     everything = algebra.any_object.extras
     failing = [(name, held) for name, held in shape.properties.items() if held is not anything]
     for name, lazy in shape.properties.items():
         if name in shape.required:
-            yield _with(algebra, name, algebra.nothing)
-        if len(failing) <= _MAX_SEPARATE_PROPERTIES and lazy is not anything:
-            yield _with(algebra, name, negated(lazy))
-    if len(failing) > _MAX_SEPARATE_PROPERTIES:
+            yield objects_with(algebra, name, algebra.nothing)
+        if len(failing) <= most_separate and lazy is not anything:
+            yield objects_with(algebra, name, negated(lazy))
+    if len(failing) > most_separate:
         pairs = tuple((StringSet.of([name]), negated(held)) for name, held in failing)
         yield Objects({}, frozenset(), everything, some=(pairs,))
     for pair in _failing_extras(algebra, shape):
@@ -326,13 +358,6 @@ def _failing_objects(algebra: SetAlgebra, shape: Objects) -> Iterator[Objects]:
         yield Objects({}, frozenset(), everything, low=shape.high + 1)
     for pairs in shape.some:
         yield from reduce(partial(meet_objects, algebra), _without(algebra, pairs))
-
-
-def _with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
-    """Objects with a property whose value is in a set; without the property if the set is empty."""
-    rest, undeclared = ((all_but([name]), algebra.anything),), frozenset((name,))
-    required = frozenset[str]() if lazy is algebra.nothing else undeclared
-    return Objects({name: lazy}, required, rest, undeclared=undeclared)
 
 
 def _without(algebra: SetAlgebra, pairs: NamedSets) -> Iterator[tuple[Objects, ...]]:

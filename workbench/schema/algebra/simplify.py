@@ -242,7 +242,7 @@ def tags_of(shape: Objects | Arrays) -> Tags:
     """The tags of a shape; arrays have none."""
     if isinstance(shape, Arrays):
         return {}
-    tags = {name: _tag(shape.properties[name]) for name in shape.required}
+    tags = {name: tag_of(shape.properties[name]) for name in shape.required}
     return {name: tag for name, tag in tags.items() if tag is not None}
 
 
@@ -251,7 +251,8 @@ def have_disjoint_tags(tags: Tags, other: Tags) -> bool:
     return any(name in other and tag.isdisjoint(other[name]) for name, tag in tags.items())
 
 
-def _tag(lazy: LazySet) -> frozenset[object] | None:
+def tag_of(lazy: LazySet) -> frozenset[object] | None:
+    """The values of a set with few strings, booleans and null only; None for other sets."""
     try:
         values = lazy.raw
     except (CircularReference, BuildError, LimitError):
@@ -336,10 +337,10 @@ class _Kept(Generic[_Kind]):
         algebra, shapes = self._algebra, self.shapes
         alike = [*shapes] if atom is None else self._alike[atom] + self._alike[None]
         near = alike if atom is None else [other for other in alike if other in shapes]
-        if algebra.is_empty(shape) or any(_within(algebra, shape, other) for other in near):
+        if algebra.is_empty(shape) or any(is_within(algebra, shape, other) for other in near):
             return
         for other in near:
-            if _within(algebra, other, shape):
+            if is_within(algebra, other, shape):
                 shapes.pop(other)
         shapes[shape] = None
         self._alike[atom].append(shape)
@@ -362,7 +363,7 @@ def _distinguishing_name(shapes: Sequence[Arrays | Objects]) -> str | None:
     return None
 
 
-def _within(algebra: SetAlgebra, shape: Arrays | Objects, other: Arrays | Objects) -> bool:
+def is_within(algebra: SetAlgebra, shape: Arrays | Objects, other: Arrays | Objects) -> bool:
     """Whether a shape is obviously contained in another one."""
     if not isinstance(shape, Objects) or not isinstance(other, Objects):
         return False
