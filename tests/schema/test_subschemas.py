@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workbench.base.errors import BuildError, ParseError, SourceError
-from workbench.schema.algebra import combining, simplify
+from workbench.schema.algebra import exclusive, simplify
 from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.schema_reader import Document, Json, schema_source
 
@@ -334,7 +334,7 @@ def test_options_are_compared_with_those_of_the_same_tag(
 
         return comparison
 
-    for module, name in ((combining, "have_disjoint_tags"), (simplify, "_within")):
+    for module, name in ((exclusive, "have_disjoint_tags"), (simplify, "is_within")):
         monkeypatch.setattr(module, name, counted(name, getattr(module, name)))
     options = [
         {"type": "object", "properties": {"kind": {"const": f"k{i}"}}, "required": ["kind"]}

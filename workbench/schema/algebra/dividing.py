@@ -18,15 +18,15 @@ from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
 
 #: Objects are divided if a complement may have more cases.
-_MAX_CASES = 1_000
+MAX_CASES = 1_000
 
 
-def has_few_cases(unions: Iterable[tuple[Objects, ...]]) -> bool:
+def has_few_cases(unions: Iterable[tuple[Objects, ...]], most: int = MAX_CASES) -> bool:
     """Whether the complement of all these shapes has few cases, if each condition is one."""
     cases = 1
     for shape in chain.from_iterable(unions):
         cases *= max(1, len(shape.properties) + len(shape.required) + len(shape.extras))
-        if cases > _MAX_CASES:
+        if cases > most:
             return False
     return True
 

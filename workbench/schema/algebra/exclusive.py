@@ -17,8 +17,10 @@ from functools import reduce
 from itertools import chain, product
 from operator import and_
 
+from workbench.base.errors import BuildError, LimitError
 from workbench.base.source import replaced
 from workbench.schema.algebra.dividing import (
+    MAX_CASES,
     dividing_name,
     has_few_cases,
     objects_with,
@@ -35,12 +37,13 @@ from workbench.schema.algebra.set_operations import (
 from workbench.schema.algebra.simplify import (
     Shape,
     Tags,
+    disjoint_shapes,
     have_disjoint_tags,
     is_within,
     non_empty_shapes,
     tags_of,
 )
-from workbench.schema.normal_form import Arrays, LazySet, Objects, property_of
+from workbench.schema.normal_form import Arrays, CircularReference, LazySet, Objects, property_of
 from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
 
@@ -60,10 +63,20 @@ def exclusive_arrays(
     return non_empty_shapes(algebra, _differences(plain, kept, overlaps, subtract))
 
 
+#: The most cases of a part of divided objects.
+_MAX_CASES_IN_PART = 60
+
+
 def exclusive_objects(
-    algebra: SetAlgebra, plain: Sequence[_Union[Objects]], kept: Sequence[_Union[Objects]]
+    algebra: SetAlgebra,
+    plain: Sequence[_Union[Objects]],
+    kept: Sequence[_Union[Objects]],
+    most_cases: int = MAX_CASES,
 ) -> _Union[Objects]:
-    """The objects in exactly one of the options; ``kept`` as in ``combining.exactly_one``."""
+    """The objects in exactly one of the options; ``kept`` as in ``combining.exactly_one``.
+
+    ``most_cases``: with more cases, objects are divided.
+    """
 
     def subtract(option: _Union[Objects], other: _Union[Objects]) -> _Union[Objects]:
         return meet_objects(algebra, option, complement_objects(algebra, other))
@@ -74,13 +87,13 @@ def exclusive_objects(
         return tuple(shape for shape in decided if shape is not None)
 
     overlaps = _overlaps(algebra, plain, meet_objects)
-    if all(has_few_cases(plain[other] for other in its) for its in overlaps.values()):
+    if all(has_few_cases((plain[other] for other in its), most_cases) for its in overlaps.values()):
         return non_empty_shapes(algebra, _differences(plain, kept, overlaps, subtract))
     name = dividing_name(plain)
     if name is not None:
         parts = parts_of(algebra, name, plain)
         shapes = chain.from_iterable(_in_part(algebra, part, plain, kept) for part in parts)
-        return non_empty_shapes(algebra, shapes)
+        return disjoint_shapes(shapes)
     overlaps = _without_contained(algebra, plain, overlaps)
     return non_empty_shapes(algebra, _differences(plain, kept, overlaps, subtract_together))
 
@@ -118,29 +131,52 @@ def _differences(
 
 
 def _decided(algebra: SetAlgebra, shape: Objects) -> Objects | None:
-    """A shape whose conditions that only one property can meet require it; None if one has none."""
+    """A shape whose conditions that only one property can meet require it; None if one has none.
+
+    Sets that distinguish arrays or objects are not compared: their conjunctions may be large.
+    """
     for pairs in shape.some:
-        possible = [
-            (names, lazy) for names, lazy in pairs if not _has_no_value(algebra, shape, names, lazy)
-        ]
-        words = possible[0][0].words if len(possible) == 1 else None
+        possible = [pair for pair in pairs if not _has_no_value(algebra, shape, pair)]
         if not possible:
             return None
-        if words is not None and len(words) == 1:
-            (name,) = words
-            rest = replaced(shape, some=tuple(other for other in shape.some if other is not pairs))
-            met = both_objects(algebra, rest, objects_with(algebra, name, possible[0][1]))
-            return None if met is None else _decided(algebra, met)
+        names, lazy = possible[0]
+        if len(possible) == 1 and (name := _only_name(names)) is not None:
+            held = property_of(shape, name)
+            if held is not None and _is_simple(algebra, held) and _is_simple(algebra, lazy):
+                others = tuple(other for other in shape.some if other is not pairs)
+                rest = replaced(shape, some=others)
+                met = both_objects(algebra, rest, objects_with(algebra, name, lazy))
+                return None if met is None else _decided(algebra, met)
     return shape
 
 
-def _has_no_value(algebra: SetAlgebra, shape: Objects, names: StringSet, lazy: LazySet) -> bool:
+def _has_no_value(algebra: SetAlgebra, shape: Objects, pair: tuple[StringSet, LazySet]) -> bool:
     """Whether a shape surely has no property with one of some names and a value of a set."""
-    if names.words is None or len(names.words) != 1:
+    name = _only_name(pair[0])
+    if name is None:
         return False
-    (name,) = names.words
     held = property_of(shape, name)
-    return held is None or algebra.is_empty(algebra.intersection(held, lazy))
+    if held is None:
+        return True
+    if not (_is_simple(algebra, held) and _is_simple(algebra, pair[1])):
+        return False
+    return algebra.is_empty(algebra.intersection(held, pair[1]))
+
+
+def _only_name(names: StringSet) -> str | None:
+    return next(iter(names.words)) if names.words is not None and len(names.words) == 1 else None
+
+
+def _is_simple(algebra: SetAlgebra, lazy: LazySet) -> bool:
+    """Whether a set has all arrays or none, and all objects or none."""
+    try:
+        values = lazy.raw
+    except (CircularReference, BuildError, LimitError):
+        return False  # the error is reported when the set is written as rules
+    return values.arrays in ((), (algebra.any_array,)) and values.objects in (
+        (),
+        (algebra.any_object,),
+    )
 
 
 def _without_contained(
@@ -185,7 +221,9 @@ def _in_part(
         if (its_plain := non_empty_shapes(algebra, meet_objects(algebra, option, (part,))))
         and not all(algebra.is_empty(shape) for shape in its_plain)
     ]
-    return exclusive_objects(algebra, [pair[0] for pair in pairs], [pair[1] for pair in pairs])
+    return exclusive_objects(
+        algebra, [pair[0] for pair in pairs], [pair[1] for pair in pairs], _MAX_CASES_IN_PART
+    )
 
 
 def _possible_overlaps(options: Sequence[tuple[Shape, ...]]) -> Iterator[tuple[int, int]]:

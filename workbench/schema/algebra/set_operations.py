@@ -19,7 +19,12 @@ from workbench.schema.algebra.dividing import (
     objects_with,
     parts_of,
 )
-from workbench.schema.algebra.simplify import declared_names, non_empty_shapes, with_common_order
+from workbench.schema.algebra.simplify import (
+    declared_names,
+    disjoint_shapes,
+    non_empty_shapes,
+    with_common_order,
+)
 from workbench.schema.normal_form import (
     Arrays,
     Contains,
@@ -290,7 +295,7 @@ def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tupl
         inside = (both_objects(algebra, shape, part) for shape in shapes)
         held = tuple(shape for shape in inside if shape and not algebra.is_empty(shape))
         remaining += meet_objects(algebra, (part,), complement_objects(algebra, held))
-    return non_empty_shapes(algebra, remaining)
+    return disjoint_shapes(remaining)
 
 
 def subtract_objects(

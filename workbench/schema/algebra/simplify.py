@@ -312,6 +312,17 @@ def non_empty_shapes(algebra: SetAlgebra, shapes: Iterable[Shape | None]) -> tup
     return tuple(untested if kept is None else kept.shapes)
 
 
+def disjoint_shapes(shapes: Iterable[Shape]) -> tuple[Shape, ...]:
+    """Shapes that do not contain one another.
+
+    Raises: TooManyCases
+    """
+    kept = tuple(shapes)
+    if len(kept) > _MAX_SHAPES:
+        raise TooManyCases
+    return kept
+
+
 _Kind = TypeVar("_Kind", bound="Arrays | Objects")
 
 
