@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -145,6 +145,7 @@ class Grammar(Language):
         order: str = "declared",
         format: str = "assert",
         closed: bool = False,
+        unasserted: Sequence[str] = (),
         documents: Mapping[str, str | dict[str, Any] | bool] | None = None,
         limits: Limits = LIMITS,
         name: str = "schema",
@@ -161,6 +162,9 @@ class Grammar(Language):
         ``closed``      an object has only the members that its schema, or all parts of an
                         ``allOf`` together, name, as in strict tool calls; a schema that says what
                         other members are keeps them.
+        ``unasserted``  keywords that are left out wherever the schema has them, such as
+                        ``["uniqueItems"]``, each with a note: for a schema that is refused
+                        because one of them cannot be had. What they forbid is then accepted.
         ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
@@ -179,6 +183,7 @@ class Grammar(Language):
             order=order,
             format=format,
             closed=closed,
+            unasserted=unasserted,
             documents=documents,
         )
         return grammar if parser is None else replace(grammar, value=parser)

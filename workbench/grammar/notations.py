@@ -213,6 +213,8 @@ class Option:
     choices: tuple[str | bool, ...] = ()
     #: Whether it also takes a positive whole number, or the digits of one.
     takes_number: bool = False
+    #: Whether it takes several words: a list, or a text with commas.
+    takes_words: bool = False
 
 
 #: The white space between the lexemes of JSON; a number is the most characters of each run.
@@ -259,6 +261,7 @@ class Notation(StrEnum):
             "order": Option("declared", ("declared", "any")),
             "format": Option("assert", ("assert", "annotation")),
             "closed": Option(False, (False, True)),
+            "unasserted": Option("", takes_words=True),
             "documents": Option(None),
         },
     )
@@ -440,6 +443,8 @@ def checked_options(notation: Notation, options: Mapping[str, Any]) -> dict[str,
             )
         option = notation.options[name]
         read[name] = _number(value) if option.takes_number else value
+        if option.takes_words:
+            read[name] = _words(name, value)
         if option.choices and read[name] not in option.choices and type(read[name]) is not int:
             number = " or a positive whole number" if option.takes_number else ""
             raise ArgumentValueError(
@@ -447,6 +452,19 @@ def checked_options(notation: Notation, options: Mapping[str, Any]) -> dict[str,
                 f"choose {' or '.join(map(repr, option.choices))}{number}",
             )
     return read
+
+
+def _words(name: str, value: object) -> str:
+    """Some words, sorted, as one text with commas.
+
+    Raises: WorkbenchError for other values.
+    """
+    words = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(words, list | tuple | set | frozenset) or not all(
+        isinstance(word, str) for word in words
+    ):
+        raise ArgumentValueError(f"expected {name} as a list of words, not {value!r}")
+    return ",".join(sorted(set(words)))
 
 
 def _number(value: object) -> object:

@@ -21,15 +21,17 @@ Accepted notations of a number:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import gcd
 from typing import NamedTuple
 
 from workbench.automata.determinize import nothing
 from workbench.automata.nfa import NfaBuilder
+from workbench.automata.operations import intersection
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import Dfa
+from workbench.base.errors import LimitError
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.digit_machines import (
     ABOVE,
@@ -56,7 +58,8 @@ from workbench.schema.digit_machines import (
     numeral_machine,
     scientific,
 )
-from workbench.schema.intervals import Grid, Interval, end_numbers
+from workbench.schema.grid_numerals import grid_numerals
+from workbench.schema.intervals import EVERYTHING, Grid, Interval, end_numbers
 
 _ZERO = Fraction(0)
 
@@ -285,9 +288,9 @@ def numerals_machine(
     """
     wide = [interval for interval in intervals if interval.point is None]
     points = [interval.point for interval in intervals if interval.point is not None]
-    machines = []
+    machines: list[Dfa] = []
     if wide:
-        machines.append(interval_numerals(wide, limits, digits_only=digits_only))
+        machines.extend(_of_intervals(wide, limits, digits_only=digits_only))
         dense = [interval for interval in wide if interval.grid.is_everything]
         if dense and not depend_only_on_sign(wide):
             machines.append(exponent_numerals(dense, limits))
@@ -300,6 +303,28 @@ def numerals_machine(
     for machine in machines:
         builder.embed(machine, start, end)
     return smallest(builder.build(start, {end}), limits) if machines else nothing(256)
+
+
+def _of_intervals(
+    intervals: Sequence[Interval], limits: Limits, *, digits_only: bool
+) -> Iterator[Dfa]:
+    """The numerals without exponents of intervals, each alone if their grids are large."""
+    try:
+        yield interval_numerals(intervals, limits, digits_only=digits_only)
+    except LimitError as error:
+        if error.budget != "states" or all(each.grid.is_everything for each in intervals):
+            raise
+    else:
+        return
+    for interval in intervals:
+        bounds = interval_numerals(
+            [replace(interval, grid=EVERYTHING)], limits, digits_only=digits_only
+        )
+        if interval.grid.is_everything:
+            yield bounds
+        else:
+            on_grid = grid_numerals(interval.grid, limits, digits_only=digits_only)
+            yield intersection(on_grid, bounds, limits)
 
 
 def _of_points(points: Sequence[Fraction], limits: Limits, *, digits_only: bool) -> Dfa:

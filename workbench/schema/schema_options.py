@@ -7,6 +7,7 @@ there; the supported ones contain no special character, so they are compared as 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Sequence as Words
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -14,9 +15,10 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.base.dfa import DEAD, Dfa
+from workbench.base.diagnostics import VERY_SIMILAR, suggestion
 from workbench.base.errors import WorkbenchError
 from workbench.base.source import Source, Span
-from workbench.schema.schema_reader import Document, Node
+from workbench.schema.schema_reader import UNASSERTABLE, Document, Node
 from workbench.syntax.grammar_tree import (
     Automaton,
     Expression,
@@ -66,9 +68,12 @@ class Order(StrEnum):
 LONGEST_RUN = 36
 
 
+_UNASSERTABLE_TEXT = ", ".join(sorted(UNASSERTABLE))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchemaOptions:
-    """How instances are written, which a schema does not determine.
+    """How instances are written, which a schema does not determine, and what is not asserted.
 
     Raises: WorkbenchError for an unknown choice, or a run of less than one character.
     """
@@ -80,6 +85,9 @@ class SchemaOptions:
     #: Whether an object has only the members that its schemas name, as in strict tool calls
     #: (``algebra.closing``).
     closed: bool = False
+    #: Keywords that are read as annotations, everywhere in the schema; also as one text, separated
+    #: by commas. Each place where one would restrict instances has a note.
+    unasserted: Words[str] | str = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.whitespace, str):
@@ -91,6 +99,14 @@ class SchemaOptions:
             )
         _check("meaning of 'format'", self.format, Formats)
         _check("order of properties", self.order, Order)
+        words = self.unasserted
+        words = words.replace(",", " ").split() if isinstance(words, str) else words
+        for word in words:
+            if word not in UNASSERTABLE:
+                choose = f"choose from {_UNASSERTABLE_TEXT}"
+                hint, _ = suggestion(word, sorted(UNASSERTABLE), choose, similar=VERY_SIMILAR)
+                raise WorkbenchError(f"{word!r} cannot be left unasserted", hint)
+        object.__setattr__(self, "unasserted", tuple(sorted(set(words))))
 
     @property
     def longest_run(self) -> int:

@@ -16,7 +16,7 @@ from typing import NoReturn
 
 from workbench.base.cached_property import cached_property
 from workbench.base.diagnostics import NOTHING_MEANT, Meant, with_rewrite
-from workbench.base.errors import BuildError, ParseError
+from workbench.base.errors import BuildError, LimitError, ParseError
 from workbench.base.limits import check_time_budget
 from workbench.base.source import SURROGATE, Source, Span
 from workbench.schema.pydantic_models import is_pydantic_source, source_hint
@@ -68,6 +68,15 @@ _REWRITES = (
     (r"([A-Za-z_$][\w$]*)(?=\s*:)", r'"\1"'),
     (r"[“”„«»]([^\"“”„«»\n]*)[“”„«»]", r'"\1"'),
 )
+#: The keywords that may be left out of a schema (``SchemaOptions.unasserted``). The others say what
+#: the members and items are: without one of them it is another schema.
+UNASSERTABLE = frozenset((
+    "contains", "dependencies", "dependentRequired", "dependentSchemas", "exclusiveMaximum",
+    "exclusiveMinimum", "format", "if", "maxContains", "maxItems", "maxLength", "maxProperties",
+    "maximum", "minContains", "minItems", "minLength", "minProperties", "minimum", "multipleOf",
+    "not", "oneOf", "pattern", "propertyNames", "unevaluatedItems", "unevaluatedProperties",
+    "uniqueItems",
+))  # fmt: skip
 #: A value that is neither an array nor an object.
 Scalar = None | bool | int | Decimal | str
 
@@ -367,6 +376,8 @@ class UncomputableSet(Exception):  # noqa: N818  # the algebra reports it as a B
 
 def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
     """The error for a valid keyword that is not supported."""
+    if keyword.step in UNASSERTABLE:
+        hint = f"{hint or 'express the condition differently'}, or {unasserted_hint(keyword.step)}"
     return BuildError(
         f"{location(keyword)}: {why}",
         keyword.document.source,
@@ -374,6 +385,18 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
         hint or "leave the keyword out, or express the condition differently",
         kind="unsupported_schema",
     )
+
+
+def at_keyword(error: LimitError, keyword: Node) -> LimitError:
+    """An exceeded limit of states with the JSON pointer of a keyword, once; others unchanged."""
+    if error.budget != "states" or error.message.startswith(("/", "the schema")):
+        return error
+    return LimitError(f"{location(keyword)}: {error.message}", error.budget, error.hint)
+
+
+def unasserted_hint(word: str | int) -> str:
+    """How a keyword is left out."""
+    return f"leave it out: unasserted=['{word}'], --unasserted {word}"
 
 
 def first_keyword(subschema: Node, words: Iterable[str]) -> Node:

@@ -296,7 +296,7 @@ class _UniqueGraph:
             node,
             "supported for items with about ten values, and for up to four strings, numbers, or "
             "objects that declare strings or numbers",
-            "say what the items are, or leave the keyword out and check afterwards",
+            "say what the items are",
         )
 
 

@@ -39,7 +39,7 @@ from workbench.schema.intervals import Interval
 from workbench.schema.normal_form import LazySet, Values
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Spacing
-from workbench.schema.schema_reader import Node, first_keyword, location, unsupported
+from workbench.schema.schema_reader import Node, at_keyword, first_keyword, unsupported
 from workbench.schema.string_machines import Content
 from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
@@ -205,6 +205,8 @@ _COUNTING = (
     "if",
     "dependentRequired",
 )
+#: Keywords of numbers, those with large automata first.
+_NUMERIC = ("multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum")
 #: Strings that are never escaped: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 #: Suffixes of the names of rules for items and for values of undeclared properties.
@@ -287,7 +289,10 @@ class RuleWriter:
         if values.null:
             expressions.append(Literal(b"null", span))
         if not values.numbers.is_empty:
-            machine = values.numbers.machine(self._limits)
+            try:
+                machine = values.numbers.machine(self._limits)
+            except LimitError as error:
+                raise at_keyword(error, first_keyword(lazy.node, _NUMERIC)) from None
             expressions.append(Automaton(machine, numbers_label(values.numbers), span))
         if not values.texts.is_empty:
             expressions += self.strings(values.texts, span, lazy)
@@ -318,9 +323,10 @@ class RuleWriter:
             if machine is None:
                 machine = self._machines[texts] = texts.machine(self._limits)
         except LimitError as error:
-            node = lazy and first_keyword(lazy.node, ("maxLength", "minLength", "pattern"))
-            message = f"{location(node)}: {error.message}" if node else error.message
-            raise LimitError(message, error.budget, error.hint) from None
+            if lazy is None:
+                raise
+            keyword = first_keyword(lazy.node, ("maxLength", "minLength", "pattern"))
+            raise at_keyword(error, keyword) from None
         return [Automaton(machine, texts_label(texts, lazy), span)]
 
     def _long_strings(self, texts: StringSet, span: Span) -> list[Expression]:

@@ -360,6 +360,7 @@ _FIELDS = {
     "order": "order",
     "format": "formats",
     "closed": "closed",
+    "unasserted": "unasserted",
     "documents": "document",
 }
 
@@ -376,6 +377,7 @@ class Reading:
     order: str = "declared"
     formats: str = "assert"
     closed: bool = False
+    unasserted: Sequence[str] | None = None
     document: Sequence[Path] | None = None
 
     def given(self, names: Sequence[str] = ()) -> str:
@@ -456,6 +458,11 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
         bool,
         None,
         "Objects have only the members that a JSON Schema names, as in strict tool calls.",
+    ),
+    "unasserted": (
+        list[str] | None,
+        "KEYWORD",
+        "A keyword of a JSON Schema that is left out, such as uniqueItems; repeatable.",
     ),
     "document": (
         list[Path] | None,

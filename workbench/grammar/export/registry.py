@@ -152,6 +152,7 @@ _LEFT_OUT = {
     "order": "the engine chooses the order of properties: order={!r} is left out",
     "format": "the engine decides what 'format' means: format={!r} is left out",
     "closed": "the engine reads the schema as written: closed={!r} is left out",
+    "unasserted": "the engine reads the schema as written: unasserted={!r} is left out",
     "documents": "the engine has only this schema: the other documents of $ref are left out",
 }
 

@@ -338,7 +338,7 @@ def _failing_arrays(algebra: SetAlgebra, shape: Arrays) -> Iterator[Arrays]:
         raise unsupported(
             shape.unique,
             "arrays with two equal items cannot be distinguished from the others",
-            "leave 'uniqueItems' out of what is negated, or of options that must not overlap",
+            "remove it from what is negated, or from options that must not overlap",
         )
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 
 from workbench.base.diagnostics import NOTHING_MEANT, VERY_SIMILAR, Meant, suggestion
-from workbench.base.errors import ParseError
+from workbench.base.errors import LimitError, ParseError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import replaced
 from workbench.schema.algebra.closing import is_closed_around
@@ -56,6 +56,7 @@ from workbench.schema.schema_reader import (
     Node,
     SchemaNote,
     UncomputableSet,
+    at_keyword,
     first_keyword,
     invalid,
     note,
@@ -211,6 +212,8 @@ class Subschemas:
             raise invalid(node, "a schema: an object, true or false")
         if not self._recognized.issuperset(value):
             self._note_unknown(value)
+        if algebra.options.unasserted:
+            value = self._asserted(value)
         words = self.keywords.intersection(value)
         if not words:
             return algebra.anything
@@ -220,6 +223,13 @@ class Subschemas:
                 leaves = LEAVES_OF[named]
                 return algebra.atom(node, lambda: leaves).with_values(leaves)
         return algebra.atom(node, lambda: self._read(node, value, tracked))
+
+    def _asserted(self, members: dict[str, Node]) -> dict[str, Node]:
+        """The keywords of a subschema without those that are not asserted, which are noted."""
+        left_out = self.keywords.intersection(self.algebra.options.unasserted, members)
+        for word in sorted(left_out):
+            self.algebra.add_note(members[word], f"{word!r} is not asserted, as was chosen")
+        return {word: node for word, node in members.items() if word not in left_out}
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
         """Add a note for each keyword that the draft does not have, once per word."""
@@ -343,6 +353,8 @@ LEAVES_OF: dict[str, Values] = {
 }
 #: Keywords that can make a set uncomputable: the first one present is named in the error.
 _CAUSES = ("oneOf", "not", "if", "anyOf", "dependentRequired", "allOf", "format", "$ref")
+#: Keywords whose automata or periods may exceed a limit.
+_LARGE = ("multipleOf", "maxLength", "minLength", "pattern", "format", *_CAUSES)
 #: The atom of the empty set; the empty key is the set of all values.
 _NOTHING = 1
 
@@ -496,6 +508,8 @@ class Algebra:
             raise unsupported(first_keyword(lazy.node, _CAUSES), str(error)) from None
         except RecursionError:
             raise unsupported(lazy.node, "it is nested too deeply to compare") from None
+        except LimitError as error:
+            raise at_keyword(error, first_keyword(lazy.node, _LARGE)) from None
         except CircularReference as error:
             if error.lazy is not lazy:
                 raise
