@@ -30,6 +30,7 @@ from workbench.schema.algebra.set_operations import (
     both_objects,
     complement_arrays,
     complement_objects,
+    difference_of_few,
     meet_arrays,
     meet_objects,
     subtract_objects,
@@ -78,22 +79,23 @@ def exclusive_objects(
     ``most_cases``: with more cases, objects are divided.
     """
 
-    def subtract(option: _Union[Objects], other: _Union[Objects]) -> _Union[Objects]:
-        return meet_objects(algebra, option, complement_objects(algebra, other))
-
     def subtract_together(option: _Union[Objects], other: _Union[Objects]) -> _Union[Objects]:
         shapes = subtract_objects(algebra, option, other, most_separate=0)
         decided = (_decided(algebra, shape) for shape in shapes)
         return tuple(shape for shape in decided if shape is not None)
 
     overlaps = _overlaps(algebra, plain, meet_objects)
-    if all(has_few_cases((plain[other] for other in its), most_cases) for its in overlaps.values()):
-        return non_empty_shapes(algebra, _differences(plain, kept, overlaps, subtract))
-    name = dividing_name(plain)
+    is_small = all(
+        has_few_cases((plain[other] for other in its), most_cases) for its in overlaps.values()
+    )
+    name = None if is_small else dividing_name(plain)
     if name is not None:
         parts = parts_of(algebra, name, plain)
         shapes = chain.from_iterable(_in_part(algebra, part, plain, kept) for part in parts)
         return disjoint_shapes(shapes)
+    separate = _separate_differences(algebra, plain, kept, overlaps, is_small=is_small)
+    if separate is not None:
+        return non_empty_shapes(algebra, separate)
     overlaps = _without_contained(algebra, plain, overlaps)
     return non_empty_shapes(algebra, _differences(plain, kept, overlaps, subtract_together))
 
@@ -177,6 +179,32 @@ def _is_simple(algebra: SetAlgebra, lazy: LazySet) -> bool:
         (),
         (algebra.any_object,),
     )
+
+
+def _separate_differences(
+    algebra: SetAlgebra,
+    plain: Sequence[_Union[Objects]],
+    kept: Sequence[_Union[Objects]],
+    overlaps: Mapping[int, set[int]],
+    *,
+    is_small: bool,
+) -> list[Objects] | None:
+    """The differences of the options with a case for each condition.
+
+    None if there are many, unless the options are known to be small.
+    """
+    shapes: list[Objects] = []
+    for index, option in enumerate(kept):
+        for other in sorted(overlaps[index]):
+            others = complement_objects(algebra, plain[other])
+            if is_small:
+                option = meet_objects(algebra, option, others)
+            elif (few := difference_of_few(algebra, option, others)) is not None:
+                option = few
+            else:
+                return None
+        shapes += option
+    return shapes
 
 
 def _without_contained(

@@ -279,16 +279,25 @@ def complement_arrays(algebra: SetAlgebra, shapes: tuple[Arrays, ...]) -> tuple[
     return remaining
 
 
+#: The most pairs of shapes for which a difference is computed without dividing the objects.
+_MAX_PAIRS = 300
+
+
 def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tuple[Objects, ...]:
     """The objects in none of the shapes.
 
     If they may have many cases, objects are divided by a property that distinguishes the shapes.
     """
-    if has_few_cases((shapes,)):
-        return subtract_objects(algebra, (algebra.any_object,), shapes)
-    name = dividing_name([(shape,) for shape in shapes])
+    name = None if has_few_cases((shapes,)) else dividing_name([(shape,) for shape in shapes])
     if name is None:
         return subtract_objects(algebra, (algebra.any_object,), shapes)
+    return _divided_complement(algebra, shapes, name)
+
+
+def _divided_complement(
+    algebra: SetAlgebra, shapes: tuple[Objects, ...], name: str
+) -> tuple[Objects, ...]:
+    """The objects in none of the shapes, for each part of the values of a property."""
     remaining: list[Objects] = []
     for part in parts_of(algebra, name, [(shape,) for shape in shapes]):
         algebra.clock.check()
@@ -296,6 +305,15 @@ def complement_objects(algebra: SetAlgebra, shapes: tuple[Objects, ...]) -> tupl
         held = tuple(shape for shape in inside if shape and not algebra.is_empty(shape))
         remaining += meet_objects(algebra, (part,), complement_objects(algebra, held))
     return disjoint_shapes(remaining)
+
+
+def difference_of_few(
+    algebra: SetAlgebra, shapes: tuple[Objects, ...], others: tuple[Objects, ...]
+) -> tuple[Objects, ...] | None:
+    """The objects of some shapes that are also in a complement; None if there are many pairs."""
+    if len(shapes) * len(others) > _MAX_PAIRS:
+        return None
+    return meet_objects(algebra, shapes, others)
 
 
 def subtract_objects(
