@@ -8,12 +8,13 @@ import json
 import re
 import uuid
 import warnings
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from workbench.grammar.grammar import Grammar
 from workbench.schema.format_strings import PATTERNS
 from workbench.schema.string_sets import StringSet
 
@@ -139,6 +140,26 @@ def test_leap_years() -> None:
     for year in range(1, 10_000):
         leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
         assert days.contains(f"{year:04}-02-29") is leap, year
+
+
+@pytest.mark.parametrize("name", ["time", "date-time"])
+def test_the_profile_of_python_has_what_its_classes_read(name: str) -> None:
+    random, texts = Random(3), StringSet.format(name, python=True)
+    assert texts is not None
+    reader = datetime.fromisoformat if name == "date-time" else time.fromisoformat
+    day = "2016-12-31T" if name == "date-time" else ""
+    for _ in range(500):
+        second = random.randint(58, 60)
+        zone = random.choice(["Z", "+00:00", "-08:00", "+05:30"])
+        text = f"{day}{random.choice(['23', '15', '07'])}:59:{second}{zone}"
+        assert texts.contains(text) is (second < 60), text
+        if second < 60:
+            assert reader(text).tzinfo is not None
+    schema = {"type": "string", "format": name}
+    grammar = Grammar.from_json_schema(schema, format="python")
+    assert not grammar.accepts(f'"{day}23:59:60Z"')
+    assert any("without leap seconds" in note.message for note in grammar.notes)
+    assert Grammar.from_json_schema(schema).accepts(f'"{day}23:59:60Z"')
 
 
 def test_addresses_as_in_python() -> None:

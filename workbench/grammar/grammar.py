@@ -158,7 +158,8 @@ class Grammar(Language):
                         most so many), ``one space`` (as ``json.dumps``), or ``compact``; ``auto``
                         accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.
-        ``format``      ``assert`` accepts only strings of the format; ``annotation`` all strings.
+        ``format``      ``assert`` accepts only strings of the format; ``python`` without leap
+                        seconds, which ``datetime`` lacks; ``annotation`` all strings.
         ``closed``      an object has only the members that its schema, or all parts of an
                         ``allOf`` together, name, as in strict tool calls; a schema that says what
                         other members are keeps them.

@@ -259,7 +259,7 @@ class Notation(StrEnum):
         {
             "whitespace": _WHITESPACE,
             "order": Option("declared", ("declared", "any")),
-            "format": Option("assert", ("assert", "annotation")),
+            "format": Option("assert", ("assert", "annotation", "python")),
             "closed": Option(False, (False, True)),
             "unasserted": Option("", takes_words=True),
             "documents": Option(None),

@@ -227,6 +227,9 @@ PATTERNS = {
     "relative-json-pointer": _RELATIVE_POINTER,
 }
 
+#: The patterns that are others with ``Formats.PYTHON``.
+PYTHON_PATTERNS = {"time": _PLAIN_TIME, "date-time": rf"{_DATE}[Tt]{_PLAIN_TIME}"}
+
 #: All formats, by name.
 FORMATS = (*PATTERNS, "hostname")
 
@@ -238,12 +241,14 @@ NARROWED_FORMATS = {
 
 
 @cache
-def format_strings(name: str) -> Content | None:
+def format_strings(name: str, *, python: bool = False) -> Content | None:
     """The strings of a format; None if the format is unknown.
+
+    ``python``  as with ``Formats.PYTHON``.
 
     Their printable ASCII is never escaped, as in the output of every program that formats a date.
     """
     if name == "hostname":
         return replace(hostnames(), unescaped=True)
-    pattern = PATTERNS.get(name)
+    pattern = (PYTHON_PATTERNS if python else PATTERNS).get(name, PATTERNS.get(name))
     return None if pattern is None else replace(search(f"^(?:{pattern})$"), unescaped=True)

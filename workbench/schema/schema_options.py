@@ -46,8 +46,10 @@ class Whitespace(StrEnum):
 class Formats(StrEnum):
     """What the keyword ``format`` means."""
 
-    #: Only strings of the format are instances.
+    #: Only strings of the format are instances, as its RFC defines it.
     ASSERTED = "assert"
+    #: As ``ASSERTED``, but only times that Python's ``datetime`` has: without leap seconds.
+    PYTHON = "python"
     #: It restricts nothing.
     ANNOTATION = "annotation"
 

@@ -72,9 +72,9 @@ class StringSet:
         return _bounded(StringSet(low=low, high=high, content=characters))
 
     @staticmethod
-    def format(name: str) -> StringSet | None:
-        """The strings of a format; None if the format is unknown."""
-        content = format_strings(name)
+    def format(name: str, *, python: bool = False) -> StringSet | None:
+        """The strings of a format, as ``format_strings``; None if the format is unknown."""
+        content = format_strings(name, python=python)
         return None if content is None else StringSet(content=content)
 
     def __and__(self, other: StringSet) -> StringSet:

@@ -453,7 +453,11 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
         "NAME",
         "The properties of a JSON Schema's objects: in declared order, or in any.",
     ),
-    "formats": (str, "NAME", "'format' in a JSON Schema: assert it, or take it as an annotation."),
+    "formats": (
+        str,
+        "NAME",
+        "'format' in a JSON Schema: assert it; python, without leap seconds; or annotation.",
+    ),
     "closed": (
         bool,
         None,

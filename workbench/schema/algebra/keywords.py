@@ -7,7 +7,7 @@ from decimal import Decimal
 from workbench.base.diagnostics import VERY_SIMILAR, suggestion
 from workbench.base.errors import SourceError
 from workbench.schema.algebra.closing import is_closed
-from workbench.schema.format_strings import FORMATS, NARROWED_FORMATS
+from workbench.schema.format_strings import FORMATS, NARROWED_FORMATS, PYTHON_PATTERNS
 from workbench.schema.normal_form import (
     Arrays,
     CircularReference,
@@ -74,12 +74,16 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
         return subschemas.algebra.all_values.texts, StringSet.nothing()
     if keyword.value in _UNDECIDED:
         raise unsupported(keyword, f"no automaton decides the format {keyword.value!r}")
-    texts = StringSet.format(keyword.value)
+    python = subschemas.algebra.options.format == Formats.PYTHON
+    texts = StringSet.format(keyword.value, python=python)
     if texts is None:
         message = f"unknown format {keyword.value!r}, treated as an annotation"
         meant = suggestion(keyword.value, FORMATS, synonyms=_FORMAT_SYNONYMS, similar=VERY_SIMILAR)
         subschemas.algebra.add_note(keyword, message, meant, at_value=meant[1] is not None)
         texts = subschemas.algebra.all_values.texts
+    if python and keyword.value in PYTHON_PATTERNS:
+        message = f"format {keyword.value!r}: without leap seconds, as Python's datetime"
+        subschemas.algebra.add_note(keyword, message)
     if keyword.value in NARROWED_FORMATS:
         subschemas.algebra.add_note(
             keyword, f"format {keyword.value!r}: {NARROWED_FORMATS[keyword.value]}"
