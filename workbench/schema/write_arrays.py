@@ -1,7 +1,8 @@
 """Writes arrays as expressions.
 
 An array with ``contains`` is a graph whose states count the matching items. With ``uniqueItems``,
-a state is the set of values already used, or of classes of values.
+a state is the set of values already used, or of classes of values; more than ten values are a
+permutation phrase.
 
 No automaton knows all items that it has read. The items are therefore divided into ``_CLASSES``
 disjoint classes by one feature: a character at some place, the length, an integer's remainder, or
@@ -40,6 +41,7 @@ from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_reader import Node, unsupported
 from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
+from workbench.schema.write_phrases import bracketed_phrase
 from workbench.schema.write_values import RuleWriter, has_no_value, optional
 from workbench.syntax.grammar_tree import (
     Expression,
@@ -49,6 +51,7 @@ from workbench.syntax.grammar_tree import (
     choice,
     sequence,
 )
+from workbench.syntax.permutation_phrases import Element, PermutationPhrase
 
 #: The most items, and the classes. An array of strings compiles in 14 ms; with 8 classes in 35 ms,
 #: and with all their subsets, for 8 items, in 70 ms.
@@ -294,7 +297,7 @@ class _UniqueGraph:
         assert node is not None
         return unsupported(
             node,
-            "supported for items with about ten values, and for up to four strings, numbers, or "
+            "supported for items with up to 1,000 values, and for up to four strings, numbers, or "
             "objects that declare strings or numbers",
             "say what the items are",
         )
@@ -320,6 +323,33 @@ def _finite_values(values: Values, most: int) -> list[Any] | None:
     return [*sorted(values.booleans), *([None] if values.null else []), *numbers, *texts]
 
 
+#: The most values of unique items that are elements of a permutation phrase.
+_MAX_PHRASE_VALUES = 1_000
+
+
+def _many_values(shape: Arrays) -> list[Any] | None:
+    """The values of unique items, if they are finitely many, but too many for their sets."""
+    if shape.prefix or shape.contains:
+        return None
+    values = _finite_values(shape.rest.values, _MAX_PHRASE_VALUES)
+    return values if values is not None and len(values) > _most_values(shape.high) else None
+
+
+def _any_order(
+    shape: Arrays, values: list[Any], writer: RuleWriter, span: Span
+) -> Expression | None:
+    """Unique items as a permutation phrase: each value at most once."""
+    ones = [1 << number for number in range(len(values))]
+    phrase = PermutationPhrase(
+        tuple([Element(one, one) for one in ones]), low=shape.low, high=shape.high
+    )
+    items = [
+        (writer.of(writer.algebra.constant(value, shape.rest.node), shape.rest.span),)
+        for value in values
+    ]
+    return bracketed_phrase(b"[]", phrase, items, span, writer)
+
+
 #: Up to this many copies, an item is written inline; more copies call a rule.
 _MAX_INLINE_COPIES = 8
 
@@ -343,6 +373,8 @@ def array_expression(
     span = owner.span
     if shape.high == 0:
         return writer.bracketed(b"[]", None, True, span)
+    if shape.unique and (values := _many_values(shape)) is not None:
+        return _any_order(shape, values, writer, span)
     optional_ones = len(shape.prefix) - shape.low
     if shape.unique:
         inside, may_be_empty = _unique(shape, name, owner, writer)
@@ -379,7 +411,7 @@ def _unique(
 
 
 #: How all arrays with different items are accepted.
-_SAY_ITEMS = "list the items in an enum of up to ten values, or check uniqueItems afterwards"
+_SAY_ITEMS = "list the items in an enum of up to 1,000 values, or check uniqueItems afterwards"
 
 
 def _narrower(shape: Arrays, features: list[Feature]) -> str:

@@ -19,24 +19,17 @@ from workbench.schema.member_graphs import write_graph
 from workbench.schema.normal_form import LazySet, Objects
 from workbench.schema.schema_options import Order
 from workbench.schema.string_sets import StringSet
+from workbench.schema.write_phrases import bracketed_phrase
 from workbench.schema.write_values import RuleWriter, declared_in, has_no_value, optional
 from workbench.syntax.grammar_tree import (
     Expression,
-    Literal,
-    Mark,
     Nonterminal,
     Repetition,
     Sequence,
     choice,
     sequence,
 )
-from workbench.syntax.permutation_phrases import (
-    BEGIN,
-    END,
-    FIRST_ELEMENT,
-    Element,
-    PermutationPhrase,
-)
+from workbench.syntax.permutation_phrases import Element, PermutationPhrase
 
 #: The most conditions of ``Objects.some`` for which undeclared required names are added to them.
 _MAX_CONDITIONS = 5
@@ -378,50 +371,6 @@ class _ObjectGraph:
         return f"{self._name}_after_{self._pairs[index - 1][0]}" if index else f"{self._name}_more"
 
 
-def _prefix_tree(options: Row[Expression], span: Span) -> Expression:
-    """A choice in which names with a common beginning share it.
-
-    Then no byte leads to two states, and the automaton is made without sets of states: with 500
-    names in a tenth of the time.
-    """
-    others: list[Expression] = []
-    rests: dict[bytes, list[tuple[bytes, Expression]]] = {}
-    for option in options:
-        if isinstance(option, Sequence) and type(first := option.items[0]) is Literal:
-            rest = Sequence(option.items[1:], option.span)
-            rests.setdefault(first.value[:1], []).append((first.value[1:], rest))
-        else:
-            others.append(option)
-    shared = [_shared_beginning(byte, group, span) for byte, group in rests.items()]
-    return choice([*shared, *others], span)
-
-
-#: The most beginnings inside one another that are shared.
-_MAX_BEGINNINGS = 100
-
-
-def _shared_beginning(
-    beginning: bytes, rests: Row[tuple[bytes, Expression]], span: Span, depth: int = 0
-) -> Expression:
-    """A first byte and what follows it: the rest of a name, then an expression."""
-    while all(text for text, _ in rests) and len({text[:1] for text, _ in rests}) == 1:
-        beginning += rests[0][0][:1]
-        rests = [(text[1:], rest) for text, rest in rests]
-    by_byte: dict[bytes, list[tuple[bytes, Expression]]] = {}
-    for text, rest in rests:
-        by_byte.setdefault(text[:1], []).append((text[1:], rest))
-    following = [
-        part
-        for byte, group in by_byte.items()
-        for part in (
-            [_shared_beginning(byte, group, span, depth + 1)]
-            if byte and depth < _MAX_BEGINNINGS
-            else [sequence([Literal(byte + text, span), rest], span) for text, rest in group]
-        )
-    ]
-    return sequence([Literal(beginning, span), choice(following, span)], span)
-
-
 def _is_one_name(pairs: Row[tuple[StringSet, LazySet]]) -> bool:
     """Whether a condition is satisfied by one name alone: a required undeclared one."""
     return len(pairs) == 1 and len(pairs[0][0].words or ()) == 1
@@ -446,12 +395,9 @@ class _AnyOrder(_ObjectGraph):
                 for pair in self._writer.other(those, held, self._owner):
                     elements.append(element)
                     pairs.append(pair)
-        phrase = PermutationPhrase(
-            tuple(elements), self._required(), self._shape.low, self._shape.high
-        )
-        if not phrase.is_possible:
-            return None
-        return self._body(phrase, pairs)
+        shape = self._shape
+        phrase = PermutationPhrase(tuple(elements), self._required(), shape.low, shape.high)
+        return bracketed_phrase(b"{}", phrase, pairs, self._owner.span, self._writer)
 
     def _elements(
         self, names: StringSet, lazy: LazySet, occurred: int
@@ -470,35 +416,3 @@ class _AnyOrder(_ObjectGraph):
         names = [name for name, _ in self._pairs]
         required = sum(1 << names.index(name) for name in self._shape.required)
         return required | self._all_satisfied << len(names)
-
-    def _body(
-        self, phrase: PermutationPhrase, pairs: Row[tuple[Expression, ...]]
-    ) -> Expression | None:
-        """The rule body of a phrase: a name that is one literal is read before its mark."""
-        span, writer = self._owner.span, self._writer
-
-        def mark(number: int) -> Mark:
-            return Mark(b"", span, phrase, number)
-
-        options = [
-            sequence(
-                [key, mark(number), *rest] if isinstance(key, Literal) else [mark(number), *pair],
-                span,
-            )
-            for number, pair in enumerate(pairs, FIRST_ELEMENT)
-            for key, *rest in [pair]
-        ]
-        inside = None
-        if options:
-            member = choice(options, span)
-            if len(options) > _MAX_IN_A_ROW:
-                member = _prefix_tree(options, span)
-            further = Repetition(sequence([writer.spacing.comma, member], span), 0, None, span)
-            inside = sequence([member, further], span)
-        may_be_empty = bool(phrase.free(phrase.initial) >> END & 1)
-        body = writer.bracketed(b"{}", inside, may_be_empty, span)
-        if body is None:
-            return None
-        assert isinstance(body, Sequence)
-        opening, *middle, closing = body.items
-        return Sequence((opening, mark(BEGIN), *middle, closing, mark(END)), span)

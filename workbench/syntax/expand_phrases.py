@@ -131,7 +131,7 @@ class _Expansion:
                     f"elements in any order need more than {_MAX_RULES:,} rules, one for each set"
                     " of them",
                     "states",
-                    "choose the declared order, or the method 'automaton', which needs no rules",
+                    "use the method 'automaton', which needs no rules, or allow fewer elements",
                 )
         return rules
 
