@@ -5,5 +5,7 @@ becomes a plain ``Dfa``. This package knows no vocabularies.
 
     GrammarTree ─ cfg ─→ Cfg with a RuleProgram ─ build (recursion, compile_rules) ─→ Dfa | Network
     Network ─ runner (stepping) ─→ configurations of a text, byte by byte
-    Network ─ network ─→ Pda, for pictures and lessons
+    Network ─ textbook_pda ─→ Pda, for pictures and lessons
+
+Elements in any order, such as properties, are marks in the network: ``phrase_rules``.
 """

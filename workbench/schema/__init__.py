@@ -11,6 +11,6 @@ that names it and its JSON pointer. The modules, in the order of the work:
 * numbers: ``numbers``, made of ``intervals``, with the automata of their numerals, of which
   ``digit_machines`` has the states
 * sets to rules: ``json_schema`` is the entry; ``write_values``, ``write_objects``,
-  ``write_arrays`` and ``counting`` write rules; options: ``schema_reader``
+  ``write_arrays``, ``write_phrases`` and ``counting`` write rules; options: ``schema_reader``
 * dataclasses: the package ``typed``
 """
