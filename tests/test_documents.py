@@ -35,6 +35,7 @@ from tests.command_reference import page as command_reference
 from workbench.app.cli.main import app
 from workbench.base.diagnostics import WARNINGS
 from workbench.base.resources import BUILTIN_MODEL
+from workbench.schema.schema_reader import Effect
 
 ROOT = Path(__file__).parents[1]
 #: Written by commands that have tests of their own; not read here for commands and paths.
@@ -259,7 +260,7 @@ def test_every_code_of_advice_has_its_section() -> None:
         for node in (*call.args, *(each.value for each in call.keywords if each.arg == "kind"))
         if isinstance(node, ast.Constant) and re.fullmatch(r"[a-z]+(_[a-z]+)*", str(node.value))
     }
-    assert described == given | WARNINGS
+    assert described == given | WARNINGS | {*Effect}
 
 
 #: Files whose texts a visitor sees.

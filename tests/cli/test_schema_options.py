@@ -72,3 +72,16 @@ def test_other_notations_have_no_such_options() -> None:
     result = check("--regex", "a*", "--order", "any", text="a")
     assert result.exit_code == 2
     assert "options of a JSON Schema" in result.stderr
+
+
+def test_commands_print_what_changes_the_language(tmp_path: Path) -> None:
+    file = tmp_path / "schema.json"
+    file.write_text('{"type": "array", "uniqueItems": true, "items": {"type": "string"}}')
+    result = check("--json-schema", str(file), text='["a", "b"]')
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: uniqueItems is narrower here")
+    result = check("--json-schema", str(file), "--unasserted", "uniqueItems", text='["a", "a"]')
+    assert result.stderr == "note: 'uniqueItems' is not asserted, as was chosen\n"
+    linted = CliRunner().invoke(app, ["lint", "--json-schema", str(file)])
+    assert "keyword_narrowed" in linted.stdout
+    assert not linted.stderr

@@ -23,7 +23,7 @@ def test_a_refused_keyword_is_left_out_with_a_note() -> None:
     grammar = wb.Grammar.from_json_schema(_REFUSED, unasserted=["uniqueItems"])
     assert grammar.accepts("[[1], [1]]")
     assert not grammar.accepts('[["a"]]')
-    (note,) = [advice for advice in grammar.notes if advice.kind == "schema_note"]
+    (note,) = [advice for advice in grammar.notes if advice.kind == "keyword_unasserted"]
     assert "'uniqueItems' is not asserted" in note.message
     assert grammar.source.text[note.span.start : note.span.end] == '"uniqueItems"'
 
@@ -61,7 +61,7 @@ def test_other_keywords_hold(
 
 def test_only_present_keywords_have_notes() -> None:
     grammar = wb.Grammar.from_json_schema({"type": "string"}, unasserted=["pattern", "format"])
-    assert not [advice for advice in grammar.notes if advice.kind == "schema_note"]
+    assert not [advice for advice in grammar.notes if advice.kind == "keyword_unasserted"]
 
 
 def test_options_are_written_in_one_way() -> None:

@@ -134,7 +134,7 @@ def _json_schema(
     with time_budget(limits.seconds):
         parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
     notes = tuple(
-        Advice(advice.message, advice.span, "schema_note", advice.hint, advice.fix)
+        Advice(advice.message, advice.span, advice.effect, advice.hint, advice.fix)
         for advice in parsed.notes
     )
     return ParsedGrammar(parsed.tree, "start", json.loads, notes)

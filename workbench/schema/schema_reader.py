@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 from typing import NoReturn
 
 from workbench.base.cached_property import cached_property
@@ -357,6 +358,17 @@ class _Reader:
         return next((hint for sign, hint in _NOTATION_HINTS.items() if rest.startswith(sign)), "")
 
 
+class Effect(StrEnum):
+    """What a note says of a keyword; the codes of ``Advice``."""
+
+    #: Some instances are refused.
+    NARROWED = "keyword_narrowed"
+    #: It was left out as the options say: values that violate it are accepted.
+    UNASSERTED = "keyword_unasserted"
+    #: It restricts nothing, in this draft or here.
+    WITHOUT_EFFECT = "keyword_without_effect"
+
+
 @dataclass(frozen=True, slots=True)
 class SchemaNote:
     """A notice that is not an error, such as an unknown ``format``."""
@@ -368,6 +380,7 @@ class SchemaNote:
     hint: str = ""
     #: A replacement for the text of ``span``, if one is known.
     fix: str | None = None
+    effect: Effect = Effect.WITHOUT_EFFECT
 
 
 class UncomputableSet(Exception):  # noqa: N818  # the algebra reports it as a BuildError
@@ -419,14 +432,19 @@ def invalid(node: Node, expected: str, meant: Meant = NOTHING_MEANT) -> ParseErr
 
 
 def note(
-    node: Node, message: str, meant: Meant = NOTHING_MEANT, *, at_value: bool = False
+    node: Node,
+    message: str,
+    meant: Meant = NOTHING_MEANT,
+    *,
+    at_value: bool = False,
+    effect: Effect = Effect.WITHOUT_EFFECT,
 ) -> SchemaNote:
     """A note at a keyword, or ``at_value``; ``meant`` is a ``suggestion`` for the word there."""
     hint, fix = meant
     if node.document.referred_from:  # the place is that of the reference: its text is not replaced
-        return SchemaNote(message, node.pointer, node.document.referred_from, hint)
+        return SchemaNote(message, node.pointer, node.document.referred_from, hint, None, effect)
     span = node.span if at_value else node.name_span
-    return SchemaNote(message, node.pointer, span, hint, json_text(fix))
+    return SchemaNote(message, node.pointer, span, hint, json_text(fix), effect)
 
 
 def json_text(word: str | None) -> str | None:

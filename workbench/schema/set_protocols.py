@@ -14,7 +14,7 @@ from workbench.base.limits import Clock, Limits
 from workbench.schema.normal_form import Arrays, LazySet, Objects, Values
 from workbench.schema.references import Anchors, Dialect, References
 from workbench.schema.schema_options import SchemaOptions
-from workbench.schema.schema_reader import Json, Node
+from workbench.schema.schema_reader import Effect, Json, Node
 
 
 class SetAlgebra(Protocol):
@@ -38,6 +38,7 @@ class SetAlgebra(Protocol):
         meant: Meant = NOTHING_MEANT,
         *,
         at_value: bool = False,
+        effect: Effect = Effect.WITHOUT_EFFECT,
     ) -> None:
         """Record a note (see ``schema_reader.note``); only the first one of a keyword is kept."""
         ...

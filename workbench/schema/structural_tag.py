@@ -277,7 +277,7 @@ class _Reader:
         for note in parsed.notes:
             span = note.span if is_own_text else node.span
             message, fix = _within(node, note.message), note.fix if is_own_text else None
-            self.notes.append(Advice(message, span, "schema_note", note.hint, fix))
+            self.notes.append(Advice(message, span, note.effect, note.hint, fix))
         start, *others = parsed.tree.rules
         match start.body:
             case Sequence((before, value, after), _) if before == after:

@@ -38,7 +38,7 @@ from workbench.schema.normal_form import (
     item_of,
 )
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_reader import Node, unsupported
+from workbench.schema.schema_reader import Effect, Node, unsupported
 from workbench.schema.set_protocols import SetAlgebra
 from workbench.schema.string_sets import StringSet
 from workbench.schema.write_phrases import bracketed_phrase
@@ -400,7 +400,9 @@ def _unique(
         if not features:
             raise
     assert shape.unique is not None
-    writer.algebra.add_note(shape.unique, _narrower(shape, features), (_SAY_ITEMS, None))
+    writer.algebra.add_note(
+        shape.unique, _narrower(shape, features), (_SAY_ITEMS, None), effect=Effect.NARROWED
+    )
     key = _same_items(shape)
     inside = writer.unique_items.get(key)
     if inside is None:

@@ -433,6 +433,10 @@ class Reading:
             raise GrammarError(diagnosis.errors) from error
 
 
+#: The codes of notes that a schema's instances and the accepted texts differ.
+_CHANGING = ("keyword_narrowed", "keyword_unasserted")
+
+
 #: Type, placeholder and help of the options that name a grammar.
 _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "regex": (str | None, "PATTERN", "A regular expression."),
@@ -501,6 +505,8 @@ _PARAMETERS = _parameters()
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's parameter ``named`` by the options of a grammar.
 
+    Notes that a schema's instances and the accepted texts differ are printed; ``lint`` does so.
+
     If ``named`` has the default None, all of these options may be absent. A command that also reads
     another file has a parameter ``reading: Reading``.
     """
@@ -518,7 +524,11 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
                 given["reading"] = reading
             elif unnamed and (idle := reading.given()):
                 raise WorkbenchError(f"{idle} has no effect without a grammar", "leave it out")
-            command(named=None if unnamed else _grammar_of(options, reading), **given)
+            named = None if unnamed else _grammar_of(options, reading)
+            for note in named.grammar.notes if named else ():
+                if note.kind in _CHANGING and command.__name__ != "lint":
+                    typer.echo(f"note: {note.message}", err=True)
+            command(named=named, **given)
 
     parameters = [
         parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=hints[parameter.name])

@@ -20,7 +20,7 @@ from workbench.schema.normal_form import (
 )
 from workbench.schema.numbers import NumberSet
 from workbench.schema.schema_options import Formats
-from workbench.schema.schema_reader import Node, invalid, json_text, unsupported
+from workbench.schema.schema_reader import Effect, Node, invalid, json_text, unsupported
 from workbench.schema.set_protocols import SetAlgebra, SubschemaSets
 from workbench.schema.string_sets import StringSet
 
@@ -83,11 +83,10 @@ def _format(subschemas: SubschemaSets, keyword: Node) -> tuple[StringSet, String
         texts = subschemas.algebra.all_values.texts
     if python and keyword.value in PYTHON_PATTERNS:
         message = f"format {keyword.value!r}: without leap seconds, as Python's datetime"
-        subschemas.algebra.add_note(keyword, message)
+        subschemas.algebra.add_note(keyword, message, effect=Effect.NARROWED)
     if keyword.value in NARROWED_FORMATS:
-        subschemas.algebra.add_note(
-            keyword, f"format {keyword.value!r}: {NARROWED_FORMATS[keyword.value]}"
-        )
+        message = f"format {keyword.value!r}: {NARROWED_FORMATS[keyword.value]}"
+        subschemas.algebra.add_note(keyword, message, effect=Effect.NARROWED)
         widest = _SUPERSETS.get(keyword.value)
         return texts, StringSet.pattern(widest) if widest else subschemas.algebra.all_values.texts
     return texts, StringSet.nothing()

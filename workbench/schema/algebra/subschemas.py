@@ -52,6 +52,7 @@ from workbench.schema.references import ANNOTATIONS, UNNAMED, Anchors, Dialect, 
 from workbench.schema.schema_options import OPTIONS, SchemaOptions
 from workbench.schema.schema_reader import (
     Document,
+    Effect,
     Json,
     Node,
     SchemaNote,
@@ -228,7 +229,11 @@ class Subschemas:
         """The keywords of a subschema without those that are not asserted, which are noted."""
         left_out = self.keywords.intersection(self.algebra.options.unasserted, members)
         for word in sorted(left_out):
-            self.algebra.add_note(members[word], f"{word!r} is not asserted, as was chosen")
+            self.algebra.add_note(
+                members[word],
+                f"{word!r} is not asserted, as was chosen",
+                effect=Effect.UNASSERTED,
+            )
         return {word: node for word, node in members.items() if word not in left_out}
 
     def _note_unknown(self, members: dict[str, Node]) -> None:
@@ -426,10 +431,11 @@ class Algebra:
         meant: Meant = NOTHING_MEANT,
         *,
         at_value: bool = False,
+        effect: Effect = Effect.WITHOUT_EFFECT,
     ) -> None:
         """Record a note (see ``note``); only the first note of a keyword is kept."""
         if keyword not in self._notes:
-            self._notes[keyword] = note(keyword, message, meant, at_value=at_value)
+            self._notes[keyword] = note(keyword, message, meant, at_value=at_value, effect=effect)
 
     def atom(self, node: Node, make: Callable[[], Values]) -> LazySet:
         """A new set, computed on first use."""
