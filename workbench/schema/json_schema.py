@@ -23,6 +23,7 @@ from workbench.base.errors import BuildError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
 from workbench.schema.algebra.subschemas import Algebra
+from workbench.schema.meta_schemas import meta_schemas_in
 from workbench.schema.normal_form import Arrays, LazySet, Objects
 from workbench.schema.references import given_documents
 from workbench.schema.schema_options import OPTIONS, SchemaOptions, Spacing, apply_guidance
@@ -120,7 +121,8 @@ def schema_grammar(
             LimitError.
     """
     document = Document(source)
-    algebra = Algebra(document, limits, options, given_documents(documents or {}))
+    others = {**meta_schemas_in(source.text), **(documents or {})}
+    algebra = Algebra(document, limits, options, given_documents(others))
     options, ignored = apply_guidance(document.root, options)
     for node in ignored:
         algebra.add_note(node, "this setting of another engine is ignored")
