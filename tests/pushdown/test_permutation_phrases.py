@@ -22,6 +22,7 @@ from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.within_budget import WithinBudget
 from workbench.grammar.export.registry import export
 from workbench.grammar.grammar import Grammar
+from workbench.pushdown.cfg import derives, least
 from workbench.pushdown.network import Network
 from workbench.pushdown.runner import Runner
 from workbench.syntax.expand_phrases import has_phrases, without_phrases
@@ -189,7 +190,9 @@ def test_masks_of_generated_schemas(schema: Any, seed: int) -> None:
     same_masks(compile(grammar, vocabulary), compile(plain, vocabulary), seed)
 
 
-@pytest.mark.parametrize("method", ["composed", "domino", "online", "xgrammar"])
+@pytest.mark.parametrize(
+    "method", ["composed", "domino", "online", "xgrammar", "greatgramma", "pre3", "syncode"]
+)
 def test_other_methods_read_ordinary_rules(method: str) -> None:
     grammar = grammar_of({**CLOSED, "required": ["b"]})
     vocabulary = VOCABULARIES["bytes"]
@@ -271,6 +274,14 @@ def test_bytes_that_no_token_has_leave_out_elements() -> None:
 def forced_after(constraint: Any, text: bytes) -> bytes:
     state = constraint.step_bytes(constraint.initial, text)
     return bytes(constraint.forced(state))
+
+
+def test_ordinary_rules_have_texts() -> None:
+    schema = {**CLOSED, "required": ["b"], "maxProperties": 2}
+    tree = grammar_of(schema).without_phrases.tree
+    assert tree is not None
+    bodies = {rule.name: rule.body for rule in tree.rules}
+    assert least(bodies, lambda body, names: derives(body, names, lambda _: True)) == {*bodies}
 
 
 def test_a_grammar_without_phrases_is_its_own() -> None:

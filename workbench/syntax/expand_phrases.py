@@ -81,8 +81,8 @@ class _Expansion:
         for leaf in last:
             self._after[leaf].add(self._end)
         self._initial = _State(frozenset(first | ({self._end} if is_nullable else set())), None)
-        self._rules: dict[_State, str] = {}
-        self._waiting: list[_State] = []
+        #: What can be read from each state: leaves, and the state after them, None at the end.
+        self._options: dict[_State, list[tuple[list[Expression], _State | None]]] = {}
 
     def _read(self, node: Expression) -> tuple[set[_Leaf], set[_Leaf], bool]:
         """The first and last leaves of an expression, and whether it may read none."""
@@ -120,58 +120,95 @@ class _Expansion:
 
     def rules(self) -> list[Rule]:
         """The rule without marks, and those it calls."""
-        body = self._body(self._initial)
-        rules = [replace(self._rule, body=body)]
-        span = self._rule.span
-        while self._waiting:
-            state = self._waiting.pop()
-            rules.append(Rule(self._rules[state], self._body(state), span, span))
-            if len(rules) > _MAX_RULES:
+        waiting = [self._initial]
+        while waiting:
+            check_time_budget()
+            state = waiting.pop()
+            if state not in self._options:
+                self._options[state] = self._rows(state)
+                waiting += [after for _, after in self._options[state] if after is not None]
+            if len(self._options) > _MAX_RULES:
                 raise LimitError(
                     f"elements in any order need more than {_MAX_RULES:,} rules, one for each set"
                     " of them",
                     "states",
                     "use the method 'automaton', which needs no rules, or allow fewer elements",
                 )
-        return rules
+        productive = self._productive()
+        names = {
+            state: self._rule.name if state is self._initial else self._names.fresh(self._rule.name)
+            for state in self._options
+            if state in productive
+        }
+        span = self._rule.span
+        return [
+            replace(self._rule, body=self._body(state, names))
+            if state is self._initial
+            else Rule(name, self._body(state, names), span, span)
+            for state, name in names.items()
+        ]
 
-    def _body(self, state: _State) -> Expression:
+    def _productive(self) -> set[_State]:
+        """The states from which the end of the rule can be reached."""
+        callers: dict[_State, list[_State]] = {}
+        waiting = []
+        for state, options in self._options.items():
+            for _, after in options:
+                if after is None:
+                    waiting.append(state)
+                else:
+                    callers.setdefault(after, []).append(state)
+        productive = set[_State]()
+        while waiting:
+            state = waiting.pop()
+            if state not in productive:
+                productive.add(state)
+                waiting += callers.get(state, ())
+        return productive | {self._initial}
+
+    def _body(self, state: _State, names: dict[_State, str]) -> Expression:
         """What can be read from a state to the end of the rule."""
-        check_time_budget()
-        return choice(self._options(state), self._rule.body.span)
+        span = self._rule.body.span
+        return choice(
+            [
+                sequence(
+                    [*row, *([] if after is None else [Nonterminal(names[after], span)])], span
+                )
+                for row, after in self._options[state]
+                if after is None or after in names
+            ],
+            span,
+        )
 
-    def _options(self, state: _State) -> list[Expression]:
-        span, options = self._rule.body.span, list[Expression]()
+    def _rows(self, state: _State) -> list[tuple[list[Expression], _State | None]]:
+        """What can be read from a state, up to the next one with several ways or the end."""
+        rows: list[tuple[list[Expression], _State | None]] = []
         for number in sorted(state.following):
             if number == self._end:
-                options.append(Sequence((), span))
+                rows.append(([], None))
                 continue
             leaf, after = self._leaves[number], frozenset(self._after[number])
             if not isinstance(leaf, Mark):
-                options.append(self._row(leaf, _State(after, state.written)))
+                rows += self._row(leaf, _State(after, state.written))
                 continue
             written = leaf.phrase.following(state.written, leaf.number)
             if written is not None:
-                options += self._options(_State(after, written))
-        return options
+                rows += self._rows(_State(after, written))
+        return rows
 
-    def _row(self, leaf: Expression, state: _State) -> Expression:
-        """A leaf and what follows it: in place if there is one way, else a call."""
-        span = self._rule.body.span
+    def _row(self, leaf: Expression, state: _State) -> list[tuple[list[Expression], _State | None]]:
+        """A leaf and what follows it; nothing if that ends at a mark that is not free."""
         row = [leaf]
         while len(state.following) == 1:
             (number,) = state.following
             if number == self._end:
-                return sequence(row, span)
+                return [(row, None)]
             leaf, written = self._leaves[number], state.written
             if isinstance(leaf, Mark):
                 written = leaf.phrase.following(written, leaf.number)
-                if written is None:  # no text: the mark is not free
-                    return Choice((), span)
+                if written is None:
+                    return []
             else:
                 row.append(leaf)
             state = _State(frozenset(self._after[number]), written)
-        if state not in self._rules:
-            self._rules[state] = self._names.fresh(self._rule.name)
-            self._waiting.append(state)
-        return sequence([*row, Nonterminal(self._rules[state], span)], span)
+        return [(row, state)]
