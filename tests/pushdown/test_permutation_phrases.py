@@ -21,6 +21,7 @@ from workbench.constraint.compile import compile
 from workbench.constraint.engine.automaton import StackConstraint
 from workbench.constraint.within_budget import WithinBudget
 from workbench.grammar.export.registry import export
+from workbench.grammar.fill import fill
 from workbench.grammar.grammar import Grammar
 from workbench.pushdown.cfg import derives, least
 from workbench.pushdown.network import Network
@@ -274,6 +275,13 @@ def test_bytes_that_no_token_has_leave_out_elements() -> None:
 def forced_after(constraint: Any, text: bytes) -> bytes:
     state = constraint.step_bytes(constraint.initial, text)
     return bytes(constraint.forced(state))
+
+
+def test_a_hole_in_an_object_in_any_order() -> None:
+    hole = fill('{"b":', "}", grammar_of({**CLOSED, "required": ["b"]}))
+    assert hole.accepts("null")
+    assert hole.accepts('null,"c":null')
+    assert not hole.accepts('null,"b":null')
 
 
 def test_ordinary_rules_have_texts() -> None:

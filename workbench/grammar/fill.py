@@ -56,6 +56,7 @@ def fill(
             kind="unsupported",
         )
     work = (limits or grammar.limits).begun()
+    grammar = grammar.without_phrases
     tree = grammar.tree or _one_rule(grammar)
     cfg = context_free(tree, grammar.start, work)
     quotient = quotient_tree(cfg, tree, before, after, work)

@@ -168,17 +168,13 @@ class _Expansion:
 
     def _body(self, state: _State, names: dict[_State, str]) -> Expression:
         """What can be read from a state to the end of the rule."""
-        span = self._rule.body.span
-        return choice(
-            [
-                sequence(
-                    [*row, *([] if after is None else [Nonterminal(names[after], span)])], span
-                )
-                for row, after in self._options[state]
-                if after is None or after in names
-            ],
-            span,
-        )
+        span, options = self._rule.body.span, list[Expression]()
+        for row, after in self._options[state]:
+            if after is None:
+                options.append(sequence(row, span))
+            elif after in names:
+                options.append(sequence([*row, Nonterminal(names[after], span)], span))
+        return choice(options, span)
 
     def _rows(self, state: _State) -> list[tuple[list[Expression], _State | None]]:
         """What can be read from a state, up to the next one with several ways or the end."""
