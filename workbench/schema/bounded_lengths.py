@@ -17,6 +17,7 @@ import numpy.typing as npt
 from workbench.automata.determinize import nothing
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Clock, Limits
+from workbench.schema.json_literals import ARRAY_STATES
 from workbench.schema.string_machines import Content, has_member, is_finite
 
 _Flags = npt.NDArray[np.bool_]
@@ -35,7 +36,7 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
 
     Cost:   states × lengths, by numpy; the sets of states at each length are computed until they
             repeat.
-    Raises: LimitError past ``limits.states`` states or ``limits.seconds``.
+    Raises: LimitError past ``ARRAY_STATES`` times ``limits.states`` states, or ``limits.seconds``.
     """
     machine, states = content.machine, len(content.machine)
     if is_finite(content) and (high is None or not has_member(content, high + 1, None, limits)):
@@ -55,7 +56,7 @@ def with_lengths(content: Content, low: int, high: int | None, limits: Limits = 
         return content
     counted = kept & ~free
     count, alone = int(counted.sum()), np.flatnonzero(free.any(axis=0))
-    limits.check("states", count + len(alone), _HINT)
+    limits.check("states", (count + len(alone)) / ARRAY_STATES, _HINT)
     # DEAD is the last column
     number_alone = np.full(states + 1, DEAD, np.int32)
     number_alone[alone] = np.arange(count, count + len(alone))

@@ -21,7 +21,7 @@ from workbench.base.dfa import DEAD, Dfa, State
 from workbench.base.limits import Limits
 from workbench.base.source import Span
 from workbench.schema.bounded_lengths import with_lengths
-from workbench.schema.json_literals import QUOTE, character_machine, literals_machine
+from workbench.schema.json_literals import ARRAY_STATES, QUOTE, character_machine, literals_machine
 from workbench.schema.string_machines import is_finite
 from workbench.schema.string_sets import StringSet
 from workbench.syntax.grammar_tree import (
@@ -298,7 +298,7 @@ class PatternCounter:
             return None
         inside = _without_quotes(literals_machine(content, self._limits))
         self._states += len(inside)
-        self._limits.check("states", self._states, _LENGTH_HINT)
+        self._limits.check("states", self._states / ARRAY_STATES, _LENGTH_HINT)
         label = _count_label(low, high)
         return self._rule(f"{low}_characters", [Automaton(inside, label, self._span)])
 

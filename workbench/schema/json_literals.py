@@ -29,6 +29,7 @@ import numpy.typing as npt
 from workbench.automata.code_points import ONE_ATOM, SURROGATES, Alphabet
 from workbench.automata.determinize import nothing
 from workbench.base.dfa import DEAD, Dfa, State
+from workbench.base.kernels import int64, njit
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.string_machines import Content
 from workbench.syntax.ranges import MAX_CODE_POINT
@@ -116,62 +117,128 @@ def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> C
     return CharacterMachine(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
 
 
+#: States that are rows of one array cost a fraction of others: so many of them count as one state
+#: against ``Limits.states``. 370,000 of them take 0.1 s.
+ARRAY_STATES = 5
+
+
 def literals_machine(content: Content, limits: Limits = LIMITS) -> Dfa:
     """The automaton of the JSON string literals, with quotes, of the strings of a set.
 
     Cost:   a state for each pair of a node of the character automaton (21 if the alphabet has one
-            atom) and a state of the set's automaton; built by numpy.
-    Raises: LimitError past ``limits.states`` states.
+            atom) and a state of the set's automaton; built by a kernel.
+    Raises: LimitError past ``ARRAY_STATES`` times ``limits.states`` states, or
+            ``limits.megabytes``.
     """
     if content.is_empty:
         return nothing(256)
-    characters, machine = (
-        character_machine(content.alphabet, unescaped=content.unescaped),
-        content.machine,
+    characters = character_machine(content.alphabet, unescaped=content.unescaped)
+    machine, nodes = content.machine, len(characters.table)
+    numbers = np.empty((len(machine), nodes), np.int32)
+    count = _number_nodes(
+        machine.table, machine.classes, machine.finals, _bits(characters.ahead), numbers
     )
-    nodes, states = len(characters.table), len(machine)
-    # (S, A + 1): the target of each atom from each state, then of the closing quote; 1 is final
-    after = np.full((states, characters.ahead.shape[1]), DEAD, np.int32)
-    after[:, :-1] = machine.table[:, machine.classes]
-    after[machine.finals, -1] = 0
-    is_open = after != DEAD
-    alive = (is_open.astype(np.float32) @ characters.ahead.T.astype(np.float32)) > 0
-    alive[:, 0] = True
-    count = int(alive.sum())
-    limits.check("states", count + 2, "lower the bounds of the string's length")
-    numbers = np.full((states, nodes), DEAD, np.int32)
-    numbers[alive] = np.arange(2, count + 2, dtype=np.int32)
-    closed = is_open[:, -1].copy()
-    after[:, :-1] = np.where(is_open[:, :-1], numbers[after[:, :-1], 0], DEAD)
-    after[:, -1] = np.where(closed, 1, DEAD)
-    # (S, K + A + 2): the targets of all entries of ``table``, for each state; DEAD is the last
-    onward = np.concatenate([numbers, after, np.full((states, 1), DEAD, np.int32)], axis=1)
-    used = np.flatnonzero(alive.any(axis=0))
-    classes, entries = _distinct_columns(characters, used, _columns_with_targets(onward))
-    table = np.full((count + 2, entries.shape[1]), DEAD, np.int32)
+    limits.check("states", count / ARRAY_STATES, "lower the bounds of the string's length")
+    classes, entries = _distinct_columns(characters, machine, numbers)
+    limits.check("megabytes", count * entries.shape[1] / 2**18, "lower the bounds of the length")
+    table = np.empty((count, entries.shape[1]), np.int32)
+    table[:2] = DEAD
     table[0, classes[QUOTE]] = numbers[machine.initial, 0]
-    for node, columns in zip(used, entries, strict=True):
-        held = np.flatnonzero(alive[:, node])
-        table[numbers[held, node]] = onward[held].take(columns, axis=1)
-    finals = np.zeros(count + 2, np.bool_)
-    finals[1] = True
-    return Dfa(classes, table, finals)
+    _write_rows(machine.table, machine.classes, machine.finals, entries, numbers, table)
+    return Dfa(classes, table, np.arange(count) == 1)
 
 
-def _columns_with_targets(onward: npt.NDArray[np.int32]) -> npt.NDArray[np.intp]:
-    """Each column's number, or that of the last one if it has no target."""
-    empty = ~(onward != DEAD).any(axis=0)
-    return np.where(empty, onward.shape[1] - 1, np.arange(onward.shape[1]))
+def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[np.uint64]:
+    """Rows of flags as words of 64 bits."""
+    padded = np.pad(flags, ((0, 0), (0, -flags.shape[1] % 64)))
+    return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
+
+
+@njit()
+def _number_nodes(
+    table: npt.NDArray[np.int32],
+    classes: npt.NDArray[np.uint16],
+    finals: npt.NDArray[np.bool_],
+    ahead: npt.NDArray[np.uint64],
+    numbers: npt.NDArray[np.int32],
+) -> int:
+    """Number the pairs of states and nodes from 2, others ``DEAD``; return the number of states.
+
+    A node belongs to a state if an atom that it can read leads on, or the closing quote.
+    """
+    atoms, words = len(classes), ahead.shape[1]
+    is_open, count = np.empty(words, np.uint64), 2
+    for state in range(len(numbers)):
+        is_open[:] = 0
+        for atom in range(atoms + 1):
+            if finals[state] if atom == atoms else table[state, classes[atom]] >= 0:
+                is_open[atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
+        for node in range(len(ahead)):
+            reads = node == 0
+            for word in range(words):
+                reads = reads or (is_open[word] & ahead[node, word]) != 0
+            numbers[state, node] = count if reads else DEAD
+            count += reads
+    return int64(count)
+
+
+@njit()
+def _write_rows(
+    table: npt.NDArray[np.int32],
+    classes: npt.NDArray[np.uint16],
+    finals: npt.NDArray[np.bool_],
+    entries: npt.NDArray[np.int32],
+    numbers: npt.NDArray[np.int32],
+    rows: npt.NDArray[np.int32],
+) -> None:
+    """Write the row of each pair; ``entries`` as ``CharacterMachine.table``."""
+    nodes, atoms = len(entries), len(classes)
+    for state in range(len(numbers)):
+        for node in range(nodes):
+            row = numbers[state, node]
+            if row < 0:
+                continue
+            for column in range(entries.shape[1]):
+                entry = entries[node, column]
+                target = int64(DEAD)
+                if entry < 0:
+                    pass
+                elif entry < nodes:
+                    target = int64(numbers[state, entry])
+                elif entry < nodes + atoms:
+                    after = table[state, classes[entry - nodes]]
+                    if after >= 0:
+                        target = int64(numbers[after, 0])
+                elif finals[state]:
+                    target = int64(1)
+                rows[row, column] = target
 
 
 def _distinct_columns(
-    characters: CharacterMachine, used: npt.NDArray[np.intp], same: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.intp]]:
-    """The byte classes that the used nodes distinguish, and the entries of these nodes."""
-    quote = np.eye(1, characters.table.shape[1], characters.classes[QUOTE], dtype=np.intp)
-    entries = np.concatenate([same[characters.table[used]], quote])  # the quote is a class alone
-    _, first, merged = np.unique(entries, axis=1, return_index=True, return_inverse=True)
-    return merged.reshape(-1)[characters.classes].astype(np.uint16), entries[:-1, first]
+    characters: CharacterMachine, machine: Dfa, numbers: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.int32]]:
+    """The byte classes that differ for some state, and the table of nodes over these.
+
+    Nodes and atoms that nothing leads to are ``DEAD`` there.
+    """
+    nodes, atoms = len(characters.table), len(machine.classes)
+    used = (numbers != DEAD).any(axis=0)
+    read = (machine.table != DEAD).any(axis=0)[machine.classes]
+    first = np.unique(machine.classes, return_index=True)[1]
+    same = np.concatenate(
+        [
+            np.where(used, np.arange(nodes), DEAD),
+            np.where(read, nodes + first[machine.classes], DEAD),
+            [nodes + atoms, DEAD],
+        ]
+    )
+    entries = np.where(used[:, None], same[characters.table], DEAD)
+    quote = np.arange(entries.shape[1]) == characters.classes[QUOTE]  # a class alone
+    _, kept, merged = np.unique(
+        np.vstack([entries, quote]), axis=1, return_index=True, return_inverse=True
+    )
+    classes = merged.reshape(-1)[characters.classes].astype(np.uint16)
+    return classes, np.ascontiguousarray(entries[:, kept], np.int32)
 
 
 @dataclass(slots=True)
