@@ -404,7 +404,10 @@ def at_keyword(error: LimitError, keyword: Node) -> LimitError:
     """An exceeded limit of states with the JSON pointer of a keyword, once; others unchanged."""
     if error.budget != "states" or error.message.startswith(("/", "the schema")):
         return error
-    return LimitError(f"{location(keyword)}: {error.message}", error.budget, error.hint)
+    hint = error.hint
+    if keyword.step in UNASSERTABLE:
+        hint = f"{hint}, or {unasserted_hint(keyword.step)}"
+    return LimitError(f"{location(keyword)}: {error.message}", error.budget, hint)
 
 
 def unasserted_hint(word: str | int) -> str:

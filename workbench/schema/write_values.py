@@ -195,18 +195,19 @@ _MAX_LITERALS = 64
 _MAX_INLINE_LEAVES = 8
 #: The most states of all member graphs together; each one is at most one rule.
 _MAX_GRAPH_STATES = 5_000
-#: Keywords whose rules count members or record which ones have occurred.
-_COUNTING = (
-    "minProperties",
-    "maxProperties",
-    "contains",
-    "oneOf",
-    "not",
-    "if",
-    "dependentRequired",
-)
 #: Keywords of numbers, those with large automata first.
 _NUMERIC = ("multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum")
+#: Keywords whose rules count members or record which ones have occurred, and what makes the rules
+#: fewer.
+_FEWER: dict[str | int, str] = {
+    "minProperties": "lower it",
+    "maxProperties": "lower it",
+    "contains": "lower minContains and maxContains",
+    "oneOf": "require in each option a property with a value of its own, such as a 'type'",
+    "not": "require fewer properties in it",
+    "if": "require fewer properties in it",
+    "dependentRequired": "name fewer properties",
+}
 #: Strings that are never escaped: printable ASCII without quotes and backslashes.
 _PLAIN = re.compile(r"[ !#-\[\]-~]*")
 #: Suffixes of the names of rules for items and for values of undeclared properties.
@@ -407,10 +408,11 @@ class RuleWriter:
         self._counted += 1
         self.clock.check()
         if self._counted > _MAX_GRAPH_STATES:
+            keyword = first_keyword(owner, _FEWER)
             raise unsupported(
-                first_keyword(owner, _COUNTING),
+                keyword,
                 f"to distinguish its members takes more than {_MAX_GRAPH_STATES:,} rules",
-                "lower minProperties, maxProperties or minContains, or require fewer",
+                _FEWER.get(keyword.step, "declare fewer properties"),
             )
 
     def new_name(self, wanted: str) -> str:
