@@ -199,7 +199,7 @@ _MAX_GRAPH_STATES = 5_000
 _NUMERIC = ("multipleOf", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum")
 #: Keywords whose rules count members or record which ones have occurred, and what makes the rules
 #: fewer.
-_FEWER: dict[str | int, str] = {
+_FEWER: dict[str, str] = {
     "minProperties": "lower it",
     "maxProperties": "lower it",
     "contains": "lower minContains and maxContains",
@@ -412,7 +412,7 @@ class RuleWriter:
             raise unsupported(
                 keyword,
                 f"to distinguish its members takes more than {_MAX_GRAPH_STATES:,} rules",
-                _FEWER.get(keyword.step, "declare fewer properties"),
+                _FEWER.get(str(keyword.step), "declare fewer properties"),
             )
 
     def new_name(self, wanted: str) -> str:
