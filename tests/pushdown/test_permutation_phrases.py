@@ -177,6 +177,18 @@ def test_masks_are_those_of_ordinary_rules(schema: Any, vocabulary: Vocabulary) 
     assert sum(same_masks(first, second, seed) for seed in range(12)) > 40
 
 
+def test_a_row_is_not_shared_where_other_elements_are_written() -> None:
+    grammar = grammar_of({"enum": [{"a": {}, "b": {}}]})
+    constraint = compile(grammar, VOCABULARIES["words"])
+    masks = []
+    for text in ('{"a":{', '{"b":{},"a":{'):
+        state = constraint.initial
+        for byte in text.encode():
+            state = constraint.advance(state, constraint.vocabulary.ids_of[bytes([byte])][0])
+        masks.append({constraint.vocabulary.tokens[each] for each in constraint.mask(state)})
+    assert masks == [{b"}"}, {b"}", b"}}"}]
+
+
 @pytest.mark.exhaustive
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @given(documents, st.integers(0, 1_000))

@@ -172,9 +172,10 @@ def _read_returns(rules: Rules, arrays: MachineArrays, count: int) -> tuple[int,
             return opened, lowest
         for word in range(len(readable)):
             readable[word] |= arrays.reads[opened, word]
+        lowest = min(lowest, _depth_read(rules, arrays, node))
         if not rules.flags[state] & FINAL:
-            lowest = min(lowest, int64(arrays.nodes[node, DEPTH]))
-        elif node == 0:
+            continue
+        if node == 0:
             accepts, lowest = int64(1), int64(-1)
         else:
             status = _find_returns(rules, arrays, node)
@@ -185,6 +186,16 @@ def _read_returns(rules: Rules, arrays: MachineArrays, count: int) -> tuple[int,
             for word in range(len(readable)):
                 readable[word] |= below[RETURN_READS + word]
     return accepts, lowest
+
+
+@inner
+def _depth_read(rules: Rules, arrays: MachineArrays, node: int) -> int:
+    """The lowest depth that decides whether a state on this stack refuses a byte, without a return.
+
+    A set of written elements on top decides it, so it counts as examined before any step.
+    """
+    is_written = arrays.nodes[node, SYMBOL] >= len(rules.flags)
+    return int64(arrays.nodes[node, DEPTH]) - int64(is_written)
 
 
 @inner
@@ -214,7 +225,7 @@ def _find_returns(rules: Rules, arrays: MachineArrays, top: int) -> int:
         elif ends:
             accepts, floor = returns[below, ACCEPTED], min(floor, returns[below, FLOOR])
         elif state >= 0:
-            floor = min(floor, int64(nodes[below, DEPTH]))
+            floor = min(floor, _depth_read(rules, arrays, below))
         for word in range(arrays.reads.shape[1]):
             reads = arrays.reads[arrays.opened[state, GROUPS], word] if state >= 0 else int64(0)
             if ends and below != 0:
