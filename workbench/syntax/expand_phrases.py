@@ -1,8 +1,9 @@
 """``without_phrases``: a grammar tree in which permutation phrases are ordinary rules.
 
-A rule with a phrase becomes one rule for each place in it where texts can differ and each set of
-elements that may be written there: up to 2ⁿ sets of n elements. For what has no marks: exports to
-other notations, pictures of small machines, and methods other than the exact engine.
+A rule with a phrase becomes one rule for each position in it where texts can differ and each set of
+elements that may be written there: up to 2ⁿ sets of n elements. Needed by everything that does not
+support marks: exports to other notations, pictures of small machines, and methods other than the
+exact engine.
 """
 
 from __future__ import annotations
@@ -29,10 +30,11 @@ from workbench.syntax.grammar_tree import (
 from workbench.syntax.permutation_phrases import Written
 from workbench.syntax.regex.tree import outermost
 
-#: The most rules that one phrase becomes.
+#: The most rules that may replace a rule with a phrase.
 _MAX_RULES = 5_000
 
-#: The number of a leaf in the order of the text; the end of the rule has the number after the last.
+#: The number of a leaf, in the order of the grammar text; the end of the rule has the number after
+#: the last one.
 _Leaf = int
 
 
@@ -49,26 +51,35 @@ def without_phrases(tree: GrammarTree) -> GrammarTree:
     if not has_phrases(tree):
         return tree
     names = Names(rule.name for rule in tree.rules)
-    rules = [
-        written
-        for rule in tree.rules
-        for written in (_Expansion(rule, names).rules() if outermost(rule.body, Mark) else (rule,))
-    ]
+    rules: list[Rule] = []
+    for rule in tree.rules:
+        rules += _Expansion(rule, names).rules() if outermost(rule.body, Mark) else [rule]
     return replace(tree, rules=tuple(rules))
 
 
 class _State(NamedTuple):
-    """A place in a rule, by the leaves that can follow it, with what is written there."""
+    """A position in a rule, with what is written of its phrase."""
 
+    #: The leaves that can be read next.
     following: frozenset[_Leaf]
+    #: None before the phrase.
     written: Written | None
 
 
-class _Expansion:
-    """The rules of one rule with a phrase.
+class _Ends(NamedTuple):
+    """The leaves with which a part of a rule can begin and end."""
 
-    Source: Glushkov 1961, the automaton of the positions of an expression, whose positions are the
-            leaves of the rule.
+    first: set[_Leaf]
+    last: set[_Leaf]
+    #: Whether the part can be read without any leaf.
+    is_nullable: bool
+
+
+class _Expansion:
+    """The rules that replace one rule with a phrase.
+
+    Source: Glushkov 1961, the position automaton of an expression; positions are the leaves of the
+            rule.
     """
 
     def __init__(self, rule: Rule, names: Names) -> None:
@@ -76,7 +87,7 @@ class _Expansion:
         self._leaves: list[Expression] = []
         #: The leaves that can follow each leaf.
         self._after: list[set[_Leaf]] = []
-        first, last, is_nullable = self._read(rule.body)
+        first, last, is_nullable = self._add_leaves(rule.body)
         self._end = len(self._leaves)
         for leaf in last:
             self._after[leaf].add(self._end)
@@ -84,39 +95,41 @@ class _Expansion:
         #: What can be read from each state: leaves, and the state after them, None at the end.
         self._options: dict[_State, list[tuple[list[Expression], _State | None]]] = {}
 
-    def _read(self, node: Expression) -> tuple[set[_Leaf], set[_Leaf], bool]:
-        """The first and last leaves of an expression, and whether it may read none."""
+    def _add_leaves(self, node: Expression) -> _Ends:
+        """Add the leaves of an expression, and those that can follow them inside it."""
         match node:
             case Sequence(items=items):
-                return self._read_row(items)
+                return self._add_row(items)
             case Choice(options=options):
-                parts = [self._read(option) for option in options]
-                first = set[_Leaf]().union(*(part[0] for part in parts))
-                last = set[_Leaf]().union(*(part[1] for part in parts))
-                return first, last, any(part[2] for part in parts)
+                parts = [self._add_leaves(option) for option in options]
+                first = set[_Leaf]().union(*(part.first for part in parts))
+                last = set[_Leaf]().union(*(part.last for part in parts))
+                return _Ends(first, last, any(part.is_nullable for part in parts))
             case Repetition(item=item, low=low, high=high):
                 assert (low, high) in ((0, 1), (0, None)), "a phrase has no counts"
-                first, last, _ = self._read(item)
+                first, last, _ = self._add_leaves(item)
                 if high is None:
                     for leaf in last:
                         self._after[leaf] |= first
-                return first, last, True
+                return _Ends(first, last, is_nullable=True)
             case _:
                 self._leaves.append(node)
                 self._after.append(set())
                 only = {len(self._leaves) - 1}
-                return only, only, False
+                return _Ends(only, only, is_nullable=False)
 
-    def _read_row(self, items: Row[Expression]) -> tuple[set[_Leaf], set[_Leaf], bool]:
+    def _add_row(self, items: Row[Expression]) -> _Ends:
+        """Add the leaves of a sequence."""
         first, last, is_nullable = set[_Leaf](), set[_Leaf](), True
         for item in items:
-            its_first, its_last, skipped = self._read(item)
+            ends = self._add_leaves(item)
             for leaf in last:
-                self._after[leaf] |= its_first
-            first |= its_first if is_nullable else set()
-            last = its_last | (last if skipped else set())
-            is_nullable &= skipped
-        return first, last, is_nullable
+                self._after[leaf] |= ends.first
+            if is_nullable:
+                first |= ends.first
+            last = last | ends.last if ends.is_nullable else ends.last
+            is_nullable &= ends.is_nullable
+        return _Ends(first, last, is_nullable)
 
     def rules(self) -> list[Rule]:
         """The rule without marks, and those it calls."""

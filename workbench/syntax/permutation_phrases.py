@@ -1,15 +1,16 @@
 """``PermutationPhrase``: elements in any order, each at most once, as the properties of an object.
 
-A rule of the elements a, b and c in any order needs 2³ states, one for each set of elements that
-were written. Here the rule has one state between two elements, and the set is stored on the stack,
-so it exists only once a text has written just these elements. The rule has *marks*
-(``grammar_tree.Mark``), which read nothing: one at the opening bracket begins an empty set, one at
-each element adds it, one at the closing bracket tests that all required ones were written::
+An automaton that reads the elements a, b and c in any order needs 2³ states, one for each set of
+elements already written. Here the rule has one state between two elements, and the set is stored on
+the stack, so only sets that occur in a text are created. The rule has *marks*
+(``grammar_tree.Mark``), which read nothing: the one at the opening bracket begins an empty set, the
+one at each element adds that element, and the one at the closing bracket tests that all required
+elements were written::
 
     "{" BEGIN (("a" MARK(a) | "b" MARK(b)) ("," ("a" MARK(a) | "b" MARK(b)))*)? "}" END
 
-A mark is free if the text can still be completed after it. The bytes before a mark are refused
-where no mark that follows them is free, so no text leads to a dead end.
+A mark is free if the text can still be completed after it. Bytes after which no mark is free are
+refused, so no text leads to a dead end.
 
 Source: Cameron 1993, "Extending context-free grammars with permutation phrases".
 """
@@ -23,29 +24,30 @@ from typing import NamedTuple
 from workbench.base.cached_property import cached_property
 from workbench.base.limits import check_time_budget
 
-#: The marks at the beginning and at the end of a phrase. Those of its elements have the numbers
-#: from ``FIRST_ELEMENT`` on.
+#: The numbers of marks: the beginning of a phrase, its end, and from ``FIRST_ELEMENT`` on its
+#: elements in order.
 BEGIN, END, FIRST_ELEMENT = range(3)
 
 
 class Element(NamedTuple):
     """One way to write an element.
 
-    Conditions are bits: that a certain element was written, or that one of several was.
+    A condition says that a certain element was written, or that one of several was. Sets of
+    conditions are bits of an int.
     """
 
-    #: The conditions that it satisfies.
+    #: The conditions that writing it satisfies.
     satisfies: int
-    #: It cannot be written once one of these is satisfied.
+    #: The conditions each of which excludes it once satisfied.
     excluded_by: int
 
 
 class Written(NamedTuple):
-    """What is written of a phrase until now."""
+    """What a text has written of a phrase."""
 
-    #: The conditions that are satisfied.
+    #: The conditions that are satisfied, as bits.
     satisfied: int
-    #: The number of elements, at most the largest number that makes a difference.
+    #: The number of elements written; counting stops where more make no difference.
     elements: int
 
 
@@ -53,15 +55,15 @@ class Written(NamedTuple):
 class PermutationPhrase:
     """Elements in any order; phrases are compared by identity.
 
-    ``required`` are conditions that must hold at the end; there must be from ``low`` to ``high``
-    elements.
+    A text writes from ``low`` to ``high`` elements; None is no upper limit.
     """
 
     elements: tuple[Element, ...]
+    #: The conditions that must hold at the end, as bits.
     required: int = 0
     low: int = 0
     high: int | None = None
-    #: The elements that can be written at all, as bits.
+    #: The elements that can be written, as bits; −1 are all.
     available: int = -1
 
     @property
@@ -97,10 +99,14 @@ class PermutationPhrase:
 
     @cached_property
     def _max_counted(self) -> int:
+        """The number of elements where counting stops."""
         return max(self.low, self.high or 0)
 
     def following(self, written: Written | None, mark: int) -> Written | None:
-        """What is written after a mark, None if it is not free; before the phrase it is None."""
+        """What is written after a mark; None if the mark is not free.
+
+        ``written`` is None before the phrase, where only ``BEGIN`` can follow.
+        """
         if mark == BEGIN:
             return self.initial
         assert written is not None, "the phrase has begun"
@@ -109,26 +115,29 @@ class PermutationPhrase:
         return written if mark == END else self.after(written, mark - FIRST_ELEMENT)
 
     def free(self, written: Written) -> int:
-        """The marks that can follow, as bits, those of elements from ``FIRST_ELEMENT`` on."""
+        """The marks that are free next, as bits."""
         satisfied, count = written
-        marks = self._could_follow(satisfied) if self._is_below(count) else 0
-        missing = self.required & ~satisfied
+        elements = self._not_excluded(written)
         if self._is_plain:
+            missing = self.required & ~satisfied
             if self.high is not None and self.high - count == missing.bit_count():
-                marks &= self._satisfying(missing)
+                elements &= self._satisfying(missing)
         else:
             decided: dict[Written, bool] = {}
-            for number in _bits(marks):
+            for number in _bits(elements):
                 if not self._can_end(self.after(written, number), decided):
-                    marks ^= 1 << number
-        is_complete = not missing and count >= self.low
-        return marks << FIRST_ELEMENT | is_complete << END
+                    elements ^= 1 << number
+        return elements << FIRST_ELEMENT | self._is_complete(written) << END
 
-    def _is_below(self, count: int) -> bool:
-        return self.high is None or count < self.high
+    def _is_complete(self, written: Written) -> bool:
+        """Whether the phrase may end here."""
+        return not self.required & ~written.satisfied and written.elements >= self.low
 
-    def _could_follow(self, satisfied: int) -> int:
-        """The elements that are not excluded, as bits."""
+    def _not_excluded(self, written: Written) -> int:
+        """The elements that neither conditions nor ``high`` exclude, as bits."""
+        satisfied, count = written
+        if self.high is not None and count >= self.high:
+            return 0
         excluded = 0
         for condition in _bits(satisfied & self._excluding):
             excluded |= self._excluded_by[condition]
@@ -136,7 +145,7 @@ class PermutationPhrase:
 
     @cached_property
     def _all(self) -> int:
-        """All elements that can be written, as bits."""
+        """The available elements, as bits; unlike ``available`` never negative."""
         return ((1 << len(self.elements)) - 1) & self.available
 
     @cached_property
@@ -155,23 +164,23 @@ class PermutationPhrase:
 
     @cached_property
     def _is_plain(self) -> bool:
-        """Whether each element has one condition at most, by which it excludes itself alone.
+        """Whether each element has at most one condition, which excludes that element alone.
 
-        Such are names that occur once, and names that may be repeated. Then the number of elements
-        decides whether a phrase can be completed.
+        This holds for names that occur at most once and for names that may be repeated. Then the
+        number of elements decides whether a phrase can be completed.
         """
-        conditions = [self.elements[number] for number in _bits(self._all)]
-        once = [element.satisfies for element in conditions if element.satisfies]
+        elements = [self.elements[number] for number in _bits(self._all)]
+        conditions = [element.satisfies for element in elements if element.satisfies]
         return (
-            all(each.excluded_by == each.satisfies for each in conditions)
-            and all(condition.bit_count() == 1 for condition in once)
-            and len({*once}) == len(once)
-            and not self.required & ~sum(once)
+            all(element.excluded_by == element.satisfies for element in elements)
+            and all(condition.bit_count() == 1 for condition in conditions)
+            and len({*conditions}) == len(conditions)
+            and not self.required & ~sum(conditions)
         )
 
     @cached_property
     def _repeats(self) -> bool:
-        """Whether an element may be written again and again."""
+        """Whether an element may be repeated: it does not exclude itself."""
         return any(
             not self.elements[number].satisfies & self.elements[number].excluded_by
             for number in _bits(self._all)
@@ -196,38 +205,37 @@ class PermutationPhrase:
     def _can_end(self, written: Written, decided: dict[Written, bool]) -> bool:
         """Whether further elements complete the phrase: a depth-first search.
 
-        ``decided`` are answers of searches before; this one adds its own.
+        ``decided`` has the answers of earlier searches; this one adds its own.
 
         Cost: exponential in the worst case.
         """
-        waiting, seen = [written], set[Written]()
-        while waiting:
+        stack, seen = [written], set[Written]()
+        while stack:
             check_time_budget()
-            satisfied, count = current = waiting.pop()
-            missing = self.required & ~satisfied
-            if decided.get(current, not missing and count >= self.low):
+            current = stack.pop()
+            if self._is_complete(current) or decided.get(current):
                 decided[written] = True
                 return True
             if current in seen or current in decided:
                 continue
             seen.add(current)
-            useful = self._useful(current, missing)
+            useful = self._useful(current)
             useful.sort(key=lambda number: -self.elements[number].satisfies.bit_count())
-            waiting += [self.after(current, number) for number in useful]
+            stack += [self.after(current, number) for number in useful]
         decided |= dict.fromkeys(seen, False)
         return False
 
-    def _useful(self, written: Written, missing: int) -> list[int]:
+    def _useful(self, written: Written) -> list[int]:
         """The elements with which the search continues; none if it cannot succeed."""
         satisfied, count = written
-        if not self._is_below(count):
-            return []
-        could = self._could_follow(satisfied)
+        elements = self._not_excluded(written)
         if count < self.low:
-            is_enough = self._repeats or count + could.bit_count() >= self.low
-            return [*_bits(could)] if is_enough else []
-        useful = [*_bits(could & self._satisfying(missing))]
+            is_enough = self._repeats or count + elements.bit_count() >= self.low
+            return [*_bits(elements)] if is_enough else []
+        missing = self.required & ~satisfied
+        useful = [*_bits(elements & self._satisfying(missing))]
         if self.high is not None:
+            # later elements satisfy no more of the missing conditions than the best one does now
             gains = ((self.elements[each].satisfies & missing).bit_count() for each in useful)
             if missing.bit_count() > (self.high - count) * max(gains, default=0):
                 return []
