@@ -1,9 +1,9 @@
 """Permutation phrases while a network runs: ``PhraseArrays`` for kernels, ``WrittenSets``.
 
-A rule with a phrase has a *written set* on the stack, from its first mark to its last: a symbol
-after the states of the network, for the elements that were written. A mark of an element replaces
-it. A state of the rule is *guarded* if some of the marks that can follow in it may not be free:
-it is entered only if one of them is (``PhraseArrays.guards``), so no text leads to a dead end.
+From the first mark of a phrase to its last, a *written set* is on top of the stack: a symbol for
+the elements that were written, numbered after the states of the network. The mark of an element
+replaces it. The *guard* of a state is the set of marks that can come first after it. The state is
+entered only if one of them is free, so no text leads to a dead end.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from workbench.pushdown.network import Network, PhraseRule
 from workbench.syntax.permutation_phrases import (
     BEGIN,
     FIRST_ELEMENT,
-    PermutationPhrase,
     Written,
 )
 
 Longs = npt.NDArray[np.int64]
 
-#: The kinds of a guarded state: a phrase ends in it, it has a guard; from ``BEGINS`` on, the number
-#: of the phrase that begins in it.
+#: The kinds of a guarded state: its phrase ends in it, or it has a guard that is tested; in one of
+#: kind ``BEGINS + n`` phrase n of the network begins. Other states have the kind −1.
 ENDS, HAS_GUARD, BEGINS = range(3)
 #: The columns of ``PhraseArrays.guarded``: the kind of a state; the state after the mark, or the
-#: row of its guard.
+#: row of the state's guard.
 KIND, FOLLOWING = range(2)
 
 
@@ -39,9 +38,8 @@ class PhraseArrays(NamedTuple):
 
     Shape: Q states, W words of 64 bits. ``marks`` (n, 2) int32: the number of an element's mark
            and the state after it; those of state q are ``first[q]:first[q + 1]``. ``guarded``
-           (Q, 2) int32, columns ``KIND`` and ``FOLLOWING``; ``guards`` (m, W) int64, sets of marks,
-           one for each state of a rule with a phrase.
-           Without phrases all are empty.
+           (Q, 2) int32, columns ``KIND`` and ``FOLLOWING``; ``guards`` (m, W) int64, sets of marks
+           as bits, one for each state of a rule with a phrase. Without phrases all are empty.
     """
 
     first: Ints
@@ -69,7 +67,15 @@ class PhraseArrays(NamedTuple):
             size = rule.end - rule.first
             table = np.ascontiguousarray(network.table[rule.first : rule.end])
             scratch = np.empty((2, size + 1), np.int32), np.empty(table.size, np.int32)
-            _guard(table, rule.marks, rule.first, number, row, guarded, guards, *scratch)
+            own = guards[row : row + size]
+            _find_guards(table, rule.marks, rule.first, own, *scratch)
+            # one of all marks is always free; before and after the phrase there are none
+            is_tested = own.any(axis=1) & (own != np.bitwise_or.reduce(own)).any(axis=1)
+            of_rule = guarded[rule.first : rule.end]
+            of_rule[is_tested, KIND] = HAS_GUARD
+            of_rule[is_tested, FOLLOWING] = row + np.flatnonzero(is_tested)
+            for state, mark, after in rule.marks[rule.marks[:, 1] < FIRST_ELEMENT].tolist():
+                guarded[state] = BEGINS + number if mark == BEGIN else ENDS, after
             row += size
         marks = np.concatenate([rule.marks for rule in rules])
         marks = marks[marks[:, 1] >= FIRST_ELEMENT]
@@ -80,55 +86,41 @@ class PhraseArrays(NamedTuple):
         )
 
 
-@njit()
-def _guard(
-    table: Ints, marks: Ints, begin: int, phrase: int, row: int, guarded: Ints,
-    guards: npt.NDArray[np.uint64], space: Ints, before: Ints,
+@njit(_nrt=False)
+def _find_guards(
+    table: Ints, marks: Ints, begin: int, guards: npt.NDArray[np.uint64], scratch: Ints,
+    before: Ints,
 ) -> None:  # fmt: skip
-    """Write the guards of a rule, whose states are numbered from ``begin``, from ``row`` on.
+    """Find the marks that can come first after each state of a rule: a search back from each mark.
 
-    A guard is the set of marks that can come first after a state. There is none where all can,
-    since one of them is always free, and none before and after the phrase.
+    Shape: Q states, numbered from ``begin`` on; C columns. ``table`` (Q, C); ``guards`` (Q, W), the
+           result; ``scratch`` (2, Q + 1) and ``before`` (Q · C,).
     """
-    first, stack = space[0], space[1]
+    first, stack = scratch[0], scratch[1]
     _sources(table, begin, first, before)
     for k in range(len(marks)):
         if marks[k, 1] == BEGIN:
             continue
         word, bit = marks[k, 1] >> 6, np.uint64(1) << np.uint64(marks[k, 1] & 63)
         stack[0], top = marks[k, 0] - begin, 1
-        guards[row + stack[0], word] |= bit
+        guards[stack[0], word] |= bit
         while top > 0:
             top -= 1
             state = stack[top]
             for edge in range(first[state], first[state + 1]):
-                source = row + before[edge]
+                source = before[edge]
                 if guards[source, word] & bit == 0:
                     guards[source, word] |= bit
-                    stack[top] = before[edge]
+                    stack[top] = source
                     top += 1
-    for word in range(guards.shape[1]):
-        everything = np.uint64(0)
-        for state in range(len(table)):
-            everything |= guards[row + state, word]
-        for state in range(len(table)):
-            if guards[row + state, word] != everything:
-                guarded[begin + state, KIND], guarded[begin + state, FOLLOWING] = 0, row + state
-    for state in range(len(table)):
-        has_marks = False
-        for word in range(guards.shape[1]):
-            has_marks |= guards[row + state, word] != 0
-        is_guarded = guarded[begin + state, KIND] >= 0 and has_marks
-        guarded[begin + state, KIND] = HAS_GUARD if is_guarded else -1
-    for k in range(len(marks)):
-        if marks[k, 1] < FIRST_ELEMENT:
-            kind = BEGINS + phrase if marks[k, 1] == BEGIN else ENDS
-            guarded[marks[k, 0], KIND], guarded[marks[k, 0], FOLLOWING] = kind, marks[k, 2]
 
 
 @inner
 def _sources(table: Ints, begin: int, first: Ints, before: Ints) -> None:
-    """The states with an edge to each state: those to q are ``before[first[q]:first[q + 1]]``."""
+    """The states with an edge to each state: those to q are ``before[first[q]:first[q + 1]]``.
+
+    A counting sort: ``first`` counts, then points to the next free entry of each state.
+    """
     first[:] = 0
     for state in range(len(table)):
         last = int64(-1)
@@ -147,13 +139,13 @@ def _sources(table: Ints, begin: int, first: Ints, before: Ints) -> None:
                 before[first[target - begin]] = state
                 first[target - begin] += 1
                 last = target
-    for state in range(len(table), 0, -1):
+    for state in range(len(table), 0, -1):  # the pointers are where the next state begins
         first[state] = first[state - 1]
     first[0] = 0
 
 
 class WrittenSets:
-    """The sets of elements written until now, numbered, those of nothing written first."""
+    """Numbers the written sets of a network's phrases; those of nothing written come first."""
 
     def __init__(self, rules: Sequence[PhraseRule]) -> None:
         self._phrases = [rule.phrase for rule in rules]
@@ -173,17 +165,12 @@ class WrittenSets:
         return number
 
     def after(self, number: int, mark: int) -> int:
-        """The number of a set with one more element, that of a mark."""
+        """The number of the set with the element of a mark added to another one."""
         phrase, written = self._sets[number]
         return self._number(phrase, self._phrases[phrase].after(written, mark - FIRST_ELEMENT))
 
     def free(self, number: int, words: int) -> Longs:
-        """The marks that can follow a set, (words,) as bits."""
+        """The marks that are free after a set, (words,) as bits."""
         phrase, written = self._sets[number]
         marks = self._phrases[phrase].free(written)
         return np.frombuffer(marks.to_bytes(8 * words, "little"), np.int64)
-
-    def phrase(self, number: int) -> tuple[PermutationPhrase, Written]:
-        """The phrase of a set, and what is written."""
-        phrase, written = self._sets[number]
-        return self._phrases[phrase], written
