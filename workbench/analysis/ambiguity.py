@@ -192,7 +192,7 @@ def ambiguity(cfg: Cfg, rules: Network, limits: Limits = LIMITS) -> AmbiguitySea
     count = 0
     try:
         for rule, initial in enumerate(rules.initials):
-            queue.push(0, rule, b"", runner.begun_in(initial))
+            queue.push(0, rule, b"", runner.situation_of(initial))
         while queue and len(queue.pushed) <= _MAX_QUEUED:
             clock.check()
             count, rule, text, situation = queue.pop()

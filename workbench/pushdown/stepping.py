@@ -10,7 +10,7 @@ A step (``successor``) of a situation by a byte class:
 2. ``_move``, for each configuration, and for those after each return that is possible there
    (``returned``): pushes the return states and reads the byte. In a permutation phrase, it leaves
    out what the elements written exclude (``phrase_rules``).
-3. ``number``: looks up the resulting set of configurations, or adds it as a situation.
+3. ``intern_situation``: looks up the resulting set of configurations, or adds it as a situation.
 
 A situation does not store the configurations after returns: a text that ends in an operand may
 return to every level of operators, and every byte of the operand would add all of them again.
@@ -113,7 +113,7 @@ def insert(candidates: Longs, count: int, configuration: int) -> int:
 
 
 @njit(_nrt=False)
-def number(rules: Rules, arrays: MachineArrays, count: int, floor: int) -> int:
+def intern_situation(rules: Rules, arrays: MachineArrays, count: int, floor: int) -> int:
     """The number of the situation in ``arrays.found``, or the status of a full array.
 
     ``floor`` is the lowest stack depth that the step examined.
@@ -357,7 +357,7 @@ def successor(rules: Rules, arrays: MachineArrays, situation: int, byte_class: i
     result = DEAD
     if count > 0:
         old_count = arrays.used[Used.SITUATIONS]
-        result = number(rules, arrays, count, floor)
+        result = intern_situation(rules, arrays, count, floor)
         if result < 0:
             return result
         if result == old_count:

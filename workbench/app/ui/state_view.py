@@ -142,7 +142,7 @@ class _Configurations:
         Raises: LimitError past the ``time_budget``: a rule may have thousands of callers.
         """
         check_time_budget()
-        return _read_in(self._runner, self._runner.begun_in(state))
+        return _read_in(self._runner, self._runner.situation_of(state))
 
     def returns(self, state: int) -> Ranges:
         """What any caller may read when the rule of a state has ended."""
