@@ -1,8 +1,11 @@
 """``@question``: a function that answers a question of the page's scripts.
 
-The name of the function is that of the question (``server.NAME({…})`` in a script), its return
-annotation is the type of the answer (``wire``), its second parameter has the model of the request
-(``requests``), and the decorator has its share of the server.
+The function has all that is known of the question::
+
+    @question(LIGHT)                                                  # its share of the server
+    def NAME(handlers: Handlers, request: Model) -> Answer | Refusal  # ``requests``, ``wire``
+
+Scripts ask ``server.NAME({…})``.
 """
 
 from __future__ import annotations
@@ -31,30 +34,29 @@ class Question:
 
     #: How much of the server it may take.
     share: Share
-    #: Answers it.
     function: Callable[[Handlers, Any], Any]
-    #: The model of its request; a record for a question that checks its fields itself.
+    #: The model of its request; ``dict`` for a function that checks the fields itself.
     request: type[Any]
     #: The type of its answer.
     answer: Any
-    #: The answer to a request with an error; None raises it.
+    #: Makes the answer to a request with an error; None raises the error.
     refused: Callable[[WorkbenchError], Any] | None
 
     @property
     def name(self) -> str:
-        """How scripts call it."""
+        """The name by which scripts ask it."""
         return self.function.__name__
 
     def __call__(self, handlers: Handlers, fields: Mapping[str, object] | Request) -> Record:
-        """The answer to a request, which is checked.
+        """The answer to the fields of a request, which are checked, or to a checked request.
 
-        Raises: WorkbenchError where no answer says what is wrong.
+        Raises: WorkbenchError if ``refused`` is None.
         """
         try:
             request: Any = fields
             if not isinstance(fields, Request):
-                read = self.request.of if issubclass(self.request, Request) else dict
-                request = read(fields)
+                check = self.request.of if issubclass(self.request, Request) else dict
+                request = check(fields)
             record: Record = self.function(handlers, request)
         except WorkbenchError as error:
             if self.refused is None:
@@ -68,25 +70,25 @@ def question(
 ) -> Callable[[Callable[[Handlers, R], Any]], Question]:
     """Make a question of the function that answers it.
 
-    ``refused`` makes the answer to an error; by default that is a ``Refusal``, if the function may
-    return one.
+    ``refused`` makes the answer to an error. Without it, an error is answered with a ``Refusal`` if
+    the function may return one, and raised otherwise.
     """
 
-    def of(function: Callable[[Handlers, R], Any]) -> Question:
+    def decorate(function: Callable[[Handlers, R], Any]) -> Question:
         _, request, answer = get_type_hints(function).values()
-        converted = refused or (refusal if Refusal in get_args(answer) else None)
-        return Question(share, function, get_origin(request) or request, answer, converted)
+        on_error = refused or (refusal if Refusal in get_args(answer) else None)
+        return Question(share, function, get_origin(request) or request, answer, on_error)
 
-    return of
+    return decorate
 
 
 def refusal(error: WorkbenchError) -> Refusal:
-    """The answer that says why there is no other one."""
+    """The answer to a request with an error: a sentence that says what is wrong."""
     return {"ok": False, "why": sentence(error)}
 
 
 def or_refusal(answer: Callable[P, Record]) -> Callable[P, Record]:
-    """A function that answers an error with a ``Refusal``: a sentence that says why."""
+    """The same function, except that it answers an error with a ``Refusal``."""
 
     @wraps(answer)
     def answered(*args: P.args, **kwargs: P.kwargs) -> Record:

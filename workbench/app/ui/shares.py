@@ -1,4 +1,4 @@
-"""The classes of the page's requests, by how much of the server each may take (``admission``)."""
+"""The classes of the page's questions, by how much of the server each may take (``admission``)."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from workbench.app.ui.streams import RUNS_AT_ONCE
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Share:
-    """How many questions of a class are worked on and wait: of all addresses, and of each.
+    """The limits of one class of questions. Two classes with equal limits have separate queues."""
 
-    Two classes with equal numbers have separate queues.
-    """
-
+    #: The most questions answered at a time, of all addresses and of each one.
     at_once: int
     each_at_once: int
+    #: The most questions that wait to be begun, of all addresses and of each one; one more is
+    #: answered "busy".
     waiting: int
     each_waiting: int
     #: Seconds after which a waiting question is answered "busy".
     patience: float = 20.0
-    #: CPU seconds after which work gives way to other questions; it does not if infinite.
+    #: CPU seconds after which a question is paused, so that others have their turn.
     slice: float = math.inf
-    #: How many questions that gave way wait; one more is answered "busy".
+    #: The most paused questions; one more is answered "busy".
     paused: int = 0
 
 
@@ -33,7 +33,7 @@ LIGHT = Share(at_once=3, each_at_once=2, waiting=128, each_waiting=32, slice=0.0
 #: Questions that may take all of their time budget: pictures, advice, samples, exports.
 HEAVY = Share(at_once=2, each_at_once=1, waiting=64, each_waiting=16, slice=0.1, paused=12)
 
-#: Questions for the model, which may have to be loaded first.
+#: Questions to the model, which may have to be loaded first.
 MODEL = Share(at_once=4, each_at_once=2, waiting=64, each_waiting=8, patience=60.0)
 
 #: Files of results, each of which a separate process reads.
@@ -42,7 +42,7 @@ READING = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=
 #: Audits of engines, each in a separate process that may take more than a minute.
 AUDIT = Share(at_once=1, each_at_once=1, waiting=16, each_waiting=2, patience=120.0)
 
-#: Runs: their tokens are computed in forward passes that they share.
+#: Runs, whose tokens are computed in shared forward passes.
 RUN = Share(at_once=RUNS_AT_ONCE, each_at_once=36, waiting=200, each_waiting=64, patience=300.0)
 
 #: Comparisons, each of many runs.
