@@ -39,7 +39,7 @@ __all__ = [
     "explain_id",
 ]
 
-#: The seconds for finding the places; the machine's answer takes almost no time.
+#: The most seconds for finding ``Explanation.places``; the rest takes almost no time.
 _MAX_SECONDS = 1.0
 
 
@@ -56,17 +56,19 @@ class Explanation:
     #: The first byte that cannot be read; None if all can be read: the token is allowed, or it is
     #: the end token and the text may not end yet.
     byte: int | None
-    #: The text read, up to the last start of a character; the next fields say what can follow it.
+    #: The text read, up to the last start of a character; ``expected``, ``may_end`` and ``places``
+    #: say what can follow it.
     text: bytes
     #: The characters that could have come instead.
     expected: Ranges
     #: Whether the text could have ended there.
     may_end: bool
-    #: The pieces of the grammar that could have read next, in the order of its text.
+    #: The pieces of the grammar that could have read next, in the order of the grammar text.
     places: tuple[ExpectedPiece, ...] = ()
     #: Whether ``places`` is complete; False if it was not computed, or time ran out.
     complete: bool = False
-    #: Why a monitor forbids a token that the grammar allows; empty if it allows it too.
+    #: Why a monitor forbids a token that the grammar allows; empty without a monitor, or if it
+    #: allows the token.
     meaning: str = ""
 
     def __repr__(self) -> str:
@@ -78,7 +80,7 @@ class Explanation:
     def allowed(self) -> bool:
         """Whether the grammar allows the token, and the monitor if there is one.
 
-        A vocabulary may still lack tokens to continue.
+        A mask may still forbid it, if the vocabulary has no tokens that continue the text.
         """
         return not self.meaning and self._in_grammar
 
@@ -88,7 +90,10 @@ class Explanation:
 
     @property
     def failing(self) -> str:
-        """The failing character, ``<0xE2>`` for a byte of none; empty if the token is allowed."""
+        """The character that cannot be read, or a byte such as ``<0xE2>`` if it is in none.
+
+        Empty for the end token, and if all of the token can be read.
+        """
         if self.byte is None or self.token is None:
             return ""
         if self._is_cut:
@@ -103,7 +108,7 @@ class Explanation:
 
     @property
     def _is_cut(self) -> bool:
-        """Whether a character is incomplete and the failing byte does not continue it."""
+        """Whether the text ends inside a character that the failing byte does not continue."""
         inside = len(self.so_far) + len(self.read) > len(self.text)
         return inside and self.byte is not None and self.byte & 0xC0 != 0x80
 
@@ -123,7 +128,7 @@ class Explanation:
 
     @property
     def reason(self) -> str:
-        """One short sentence, without the text before; empty if the token is allowed."""
+        """Why the token is forbidden, in one short sentence; empty if it is allowed."""
         if self._in_grammar:
             return self.meaning
         if self.token is None:
@@ -139,7 +144,7 @@ class Explanation:
 
     @property
     def note(self) -> str:
-        """The reason in a few words, for a list."""
+        """``reason`` in a few words, for a list."""
         if self._in_grammar:
             return self.meaning
         if self.token is None:
@@ -155,23 +160,23 @@ class Explanation:
 
     @property
     def _too_early(self) -> str:
-        """Why the text may not end."""
-        reason = self._unfinished
-        brief = self.text and is_most(self.expected)
-        return reason if brief else f"{reason}: expected {self.wanted}"
+        """Why the text may not end, with what could follow if that says something."""
+        if self.text and is_most(self.expected):
+            return self._unfinished
+        return f"{self._unfinished}: expected {self.wanted}"
 
     @property
     def _unfinished(self) -> str:
-        """The unfinished rule: the innermost one that all stacks share."""
+        """What is not finished: the innermost rule that all stacks share, or the text."""
         if not self.text:
             return "the text may not be empty"
         stacks = [stack[1:] for stack in self.stacks]
-        shared = [same[0] for same in zip(*stacks, strict=False) if len(set(same)) == 1]
+        shared = [frames[0] for frames in zip(*stacks, strict=False) if len(set(frames)) == 1]
         return f"{shared[-1].rule if shared else 'the text'} is not finished"
 
     def __str__(self) -> str:
-        begun = (self.so_far + self.read)[len(self.so_far) : len(self.text)]
-        after = f"after {begun.decode('utf-8', 'replace')!r}: " if begun else ""
+        of_token = self.text[len(self.so_far) :]
+        after = f"after {of_token.decode('utf-8', 'replace')!r}: " if of_token else ""
         return after + self.reason if self.reason else ""
 
 
@@ -184,11 +189,11 @@ def explain(
 ) -> Explanation:
     """Why a token is forbidden after a text; the token None is the end of the text.
 
-    To explain why a whole text is rejected, pass it as the token after the empty text. With a
-    ``monitor`` also why it forbids what the grammar allows.
+    To explain why a whole text is rejected, pass it as the token after the empty text. A
+    ``monitor``, or its name, also explains why it forbids a token that the grammar allows.
 
-    Cost:   ``Grammar.check``, and about 50 µs a byte for the places, at most a second. A text that
-            continues the one explained before is read from its end.
+    Cost:   ``Grammar.check``, and about 50 µs a byte for the places, at most a second. If the text
+            continues the one explained before, only the rest is read.
     Raises: WorkbenchError if no accepted text begins with the text; LimitError if it is too
             ambiguous to be read.
     """
@@ -204,9 +209,10 @@ def explain(
 def explain_each(
     grammar: Grammar, so_far: bytes, tokens: Sequence[bytes | None]
 ) -> list[Explanation]:
-    """Why each of some tokens is forbidden, for short notes: only the end token gets places.
+    """Why each of several tokens is forbidden, for short notes: only the end token gets places.
 
-    Cost: the text is read once, and each token.
+    Cost:   the text is read once, and each token.
+    Raises: WorkbenchError if no accepted text begins with the text.
     """
     verdicts = grammar.check_each(so_far, [token or b"" for token in tokens])
     explanations = []
@@ -224,10 +230,10 @@ def explain_each(
 def explain_id(
     grammar: Grammar, vocabulary: Vocabulary, so_far: Iterable[TokenId], token_id: TokenId
 ) -> Explanation:
-    """Why a token is forbidden, as ``explain``, for tokens of a vocabulary, by their ids.
+    """As ``explain``, for token ids of a vocabulary; the end token is the end of the text.
 
-    Raises: WorkbenchError also for special tokens, which have no text, and for a grammar with
-            terminal labels, which ``label_reason`` explains.
+    Raises: WorkbenchError also for unknown ids, for special tokens, which have no text, and for a
+            grammar with terminal labels, which ``label_reason`` explains.
     """
     if labels := labels_of(grammar):
         raise WorkbenchError(
@@ -247,7 +253,7 @@ def explain_id(
 
 
 def _explain(grammar: Grammar, so_far: bytes, token: bytes | None, verdict: Verdict) -> Explanation:
-    """The explanation of a verdict on text and token together."""
+    """The explanation of a verdict on the text and the token together, without places."""
     data = so_far + (token or b"")
     failed = len(data) if verdict.byte is None else verdict.byte
     start = character_start(data, failed)
