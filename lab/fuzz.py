@@ -27,7 +27,7 @@ from random import Random
 from typing import Any
 
 from workbench.analysis.random_texts import near_misses, samples
-from workbench.app.cli.generate import replay_page
+from workbench.app.cli.replay import replay_page
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.model_registry import TOY, ModelRoom
 from workbench.base.errors import LimitError, WorkbenchError

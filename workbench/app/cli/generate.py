@@ -1,25 +1,20 @@
-"""``workbench generate``, ``fill`` and ``replay``."""
+"""``workbench generate``, ``fill`` and ``read``."""
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench import __version__
 from workbench.app.cli.options import (
     STRATEGIES,
     ChatOption,
     DeviceOption,
     DraftOption,
     DtypeOption,
-    ExampleOption,
     JsonOption,
     MinPOption,
     ModelOption,
@@ -31,7 +26,6 @@ from workbench.app.cli.options import (
     TopKOption,
     TopPOption,
     before_prompt,
-    errors_reported,
     learnt,
     line,
     loaded_model,
@@ -39,10 +33,6 @@ from workbench.app.cli.options import (
     strategy_of,
     takes_grammar,
     text_of,
-    write_file,
-)
-from workbench.app.cli.options import (
-    read_text as text_of_file,
 )
 from workbench.base.errors import WorkbenchError
 from workbench.base.limits import LOCAL_LIMITS
@@ -57,21 +47,21 @@ from workbench.decoding.measures import repetition
 from workbench.decoding.model import LanguageModel, chatting
 from workbench.decoding.reading import read_text
 from workbench.decoding.retokenize import Healed, infilling_prompt
-from workbench.decoding.retokenize import heal as healed
+from workbench.decoding.retokenize import heal as heal_prompt
 from workbench.decoding.sampling import Sampling
 from workbench.decoding.speculative import CoupledSpeculation
 from workbench.decoding.trace import Step, Trace
 from workbench.grammar.fill import fill as fill_hole
-from workbench.grammar.gallery import Example, load_gallery
-from workbench.grammar.notations import FINISHING, notation_of, options_in
+from workbench.grammar.grammar import Grammar
+from workbench.grammar.notations import FINISHING
 
-#: What helps where a run repeats itself.
+#: The advice for a run that repeats itself.
 _AGAINST_REPETITION = (
     "choose another --temperature or --seed, bound the repetition in the grammar, or for JSON leave"
     " out --whitespace any"
 )
 
-#: The budget where neither the command nor the gallery names one.
+#: The budget if neither the command nor the example has one.
 _MAX_TOKENS = 256
 
 
@@ -147,7 +137,8 @@ def generate(
     if draft is not None:
         chosen = CoupledSpeculation(loaded_model(draft, device, dtype))
     loaded = chatting(base, before_prompt(chat, system))
-    begun = _begin(loaded, replace(named, grammar=named.grammar.for_generation), prompt, heal)
+    grammar = named.grammar.for_generation
+    begun = _begin(loaded, _prompt_of(named, prompt), grammar, heal=heal)
     if small_tokens is None:
         small_tokens = example is not None and example.small_tokens
     if temperature is None:
@@ -163,16 +154,16 @@ def generate(
         monitor=monitor,
         **options_of(option or ()),
     )
-    thinking = None if reasoning is None else Reasoning(constraint, *markers, budget=reasoning)
-    constraint = thinking or constraint
+    thinking = None
+    if reasoning is not None:
+        constraint = thinking = Reasoning(constraint, *markers, budget=reasoning)
     sampling = Sampling(temperature, top_k, top_p, seed, min_p, repetition_penalty)
     budget = max_tokens or (example.max_tokens if example else _MAX_TOKENS)
     if finish is None and method == "unconstrained":
         finish = False  # the model alone
-    constraint = _finishing(constraint, budget, finish, named)
+    constraint = _within_budget(constraint, budget, finish, named.grammar)
     if strategy == "counts":
         chosen = learnt(loaded, constraint, begun.prompt, sampling, budget, warm_up)
-    stages = json and not sampling.is_plain
     generation = run(
         loaded,
         constraint,
@@ -180,7 +171,7 @@ def generate(
         sampling,
         max_tokens=budget,
         strategy=chosen,
-        stages=stages,
+        stages=json and not sampling.is_plain,
     )
     _print_steps(generation, len(begun.prefix), constraint, json)
     trace = generation.trace
@@ -235,11 +226,8 @@ def fill(
         raise WorkbenchError("--infilling and --heal exclude each other")
     hole = fill_hole(prefix, suffix, named.grammar, limits=LOCAL_LIMITS)
     loaded = loaded_model(model, device, dtype, revision)
-    read = infilling_prompt(loaded, prefix, suffix) if infilling else prefix
-    if heal:
-        begun = healed(loaded, prompt + read, hole)
-    else:
-        begun = Healed(tuple(loaded.encode(prompt + read)), b"", hole)
+    before_hole = infilling_prompt(loaded, prefix, suffix) if infilling else prefix
+    begun = _begin(loaded, prompt + before_hole, hole, heal=heal)
     constraint = compile_grammar(begun.grammar, loaded.vocabulary, method, LOCAL_LIMITS)
     if finish:
         constraint = WithinBudget(constraint, max_tokens, LOCAL_LIMITS)
@@ -284,10 +272,8 @@ def read(
     constraint = compile_grammar(
         named.grammar, loaded.vocabulary, method, LOCAL_LIMITS, monitor=monitor
     )
-    if prompt is None:
-        prompt = named.example.prompt if named.example else ""
-    written = sys.stdin.read() if text == "-" else text
-    reading = read_text(loaded, constraint, prompt, written, top=0)
+    given = sys.stdin.read() if text == "-" else text
+    reading = read_text(loaded, constraint, _prompt_of(named, prompt), given, top=0)
     for step in reading.steps:
         if json:
             line(step_record(step) | {"refused": step.index == reading.refused})
@@ -299,7 +285,7 @@ def read(
 
 
 def _reading_line(step: Step, refused: int | None) -> str:
-    """A token of a text that is read: before the mask, after it, the token."""
+    """One token of a text that is read: its probability before the mask and after it, the token."""
     shown = "the end" if step.is_end else visible(step.token)
     after = f"{math.exp(step.masked_logprob):8.2%}"
     if refused is not None and step.index >= refused:
@@ -307,14 +293,16 @@ def _reading_line(step: Step, refused: int | None) -> str:
     return f"{math.exp(step.logprob):8.2%} {after}  {shown}"
 
 
-def _finishing(
-    constraint: TokenMachine, budget: int, finish: bool | None, named: Named
+def _within_budget(
+    constraint: TokenMachine, budget: int, finish: bool | None, grammar: Grammar
 ) -> TokenMachine:
-    """The constraint whose texts end within the budget, if that is requested or the default.
+    """The constraint whose texts end within the budget, if ``finish`` is set.
 
-    Where it is only the default and not possible, a note says why.
+    None is the default of the grammar's notation; if that is not possible, a note says why.
+
+    Raises: WorkbenchError if it is requested and not possible.
     """
-    if not (named.grammar.notation in FINISHING if finish is None else finish):
+    if not (grammar.notation in FINISHING if finish is None else finish):
         return constraint
     try:
         return WithinBudget(constraint, budget, LOCAL_LIMITS)
@@ -325,17 +313,27 @@ def _finishing(
         return constraint
 
 
-def _begin(model: LanguageModel, named: Named, prompt: str | None, heal: bool) -> Healed:
-    """The tokens of the prompt, the example's by default, and what the grammar becomes after it."""
-    text = prompt if prompt is not None else named.example.prompt if named.example else ""
-    plain = Healed(tuple(model.encode(text)), b"", named.grammar)
-    return healed(model, text, named.grammar) if heal else plain
+def _prompt_of(named: Named, prompt: str | None) -> str:
+    """The given prompt, or else that of the example."""
+    if prompt is not None:
+        return prompt
+    return named.example.prompt if named.example else ""
+
+
+def _begin(model: LanguageModel, prompt: str, grammar: Grammar, *, heal: bool) -> Healed:
+    """The tokens of a prompt and the grammar after them, healed if requested."""
+    if heal:
+        return heal_prompt(model, prompt, grammar)
+    return Healed(tuple(model.encode(prompt)), b"", grammar)
 
 
 def _print_steps(
     steps: Iterable[Step], repeated: int, constraint: TokenMachine, json: bool
 ) -> None:
-    """Print the steps while they are made, without the repeated bytes of the prompt as text."""
+    """Print the steps as they are computed, as lines of JSON or as text.
+
+    The text leaves out its first ``repeated`` bytes, which a healed prompt already has.
+    """
     for step in steps:
         if json:
             line(step_record(step) | _budget_record(step, constraint))
@@ -348,7 +346,10 @@ def _print_steps(
 def _print_end(
     trace: Trace, record: dict[str, str] | None, suffix: str = "", *, accepted: bool
 ) -> None:
-    """The last line of JSON with the fields of ``record``; without one the rest as text."""
+    """Print the last line: JSON with the fields of ``record``, or without one the suffix as text.
+
+    With the text, a summary goes to stderr.
+    """
     if record is not None:
         line(trace_record(trace, accepted=accepted) | record)
     else:
@@ -357,7 +358,7 @@ def _print_end(
 
 
 def _budget_record(step: Step, constraint: TokenMachine) -> dict[str, int]:
-    """The tokens left before a step, and the fewest that end the text then."""
+    """The tokens left before a step, and the fewest that can end the text; empty without budget."""
     budget = constraint.budget_left(step.state)
     return {} if budget is None else {"left": budget.tokens, "needs": budget.fewest}
 
@@ -409,128 +410,10 @@ def summary(trace: Trace, *, accepted: bool) -> str:
     stop = trace.stop.value if trace.stop else "unfinished"
     taken = f" · {trace.drafts_taken} of {trace.drafted} drafted tokens taken"
     drafts = taken if trace.drafted else ""
-    # a text without tokens has none
+    # a text without tokens has no perplexity
     perplexity = "" if math.isnan(trace.perplexity) else f"perplexity {trace.perplexity:.2f} · "
     return (
         f"[{'accepted' if accepted else 'not accepted'} · {stop} · {len(trace.steps)} tokens · "
         f"{perplexity}{trace.interventions} interventions · "
         f"{trace.mask_bits:.1f} bits removed by the mask{drafts}]"
     )
-
-
-_Record = dict[str, Any]
-
-
-def replay(
-    trace: Annotated[
-        Path, typer.Argument(help="A run as NDJSON, as the page exports it; - reads it from stdin.")
-    ],
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="A file; without one it goes to stdout.")
-    ] = None,
-    example: ExampleOption = None,
-) -> None:
-    """Make a page of a run: one file that plays it with its machines, without a server.
-
-    Traces of older versions do not name their grammar; --example names it then.
-    """
-    with errors_reported():
-        text = text_of_file(trace, "name a run that the page exported as NDJSON")
-        page = replay_page(text, _example_of(trace, example))
-        write_file(out, page.encode(), "choose another --out")
-
-
-#: What a run's pictures and explanations depend on, besides its grammar.
-_RUN = (
-    *("prompt", "chat", "hole", "constraint", "lookahead", "small_tokens"),
-    *("monitor", "reasoning", "finish", "max_tokens"),
-)
-
-
-def replay_page(text: str, example: Example | None = None) -> str:
-    """The page of a run, from its lines; ``example`` for one that does not name its grammar.
-
-    Raises: WorkbenchError if the lines are no run, or its grammar cannot be read.
-    """
-    from workbench.app.ui.handlers import Handlers
-    from workbench.app.ui.model_registry import BUILTIN, ModelRoom
-    from workbench.app.ui.replay import ReplayRequest, drawn, run_masks, taken
-    from workbench.app.ui.replay import replay as written
-    from workbench.app.ui.request_fields import text_in
-    from workbench.app.ui.requests import MAX_NAME
-
-    records = _records(text)
-    head = next((record for record in records if record["k"] == "head"), {})
-    about = _about(head, example)
-    steps = [record for record in records if record["k"] == "step"]
-    end = next((record for record in records if record["k"] == "stop"), None)
-    handlers = Handlers(ModelRoom(text_in(about, "model", MAX_NAME) or BUILTIN))
-    fields = {
-        key: about.get(key, "") for key in ("text", "notation", "start", "options", "example")
-    }
-    settings = {name: about[name] for name in _RUN if about.get(name) is not None}
-    run = ReplayRequest.of({**fields, **settings})
-    masks = run_masks(handlers, run, [step.get("id", -1) for step in steps])
-    return written(about, steps, end, drawn(handlers, run, taken(steps), masks))
-
-
-def _records(text: str) -> list[_Record]:
-    """The records, one on each line.
-
-    Raises: WorkbenchError where a line is not a record, or there is no step.
-    """
-    records = []
-    for number, written in enumerate(text.split("\n"), start=1):
-        if not written.strip():
-            continue
-        try:
-            record = json.loads(written)
-        except json.JSONDecodeError:
-            record = None
-        if isinstance(record, dict) and "token_id" in record:
-            raise WorkbenchError(
-                f"line {number} is of generate --json, which names neither grammar nor masks",
-                "call wb.replay(trace, grammar, constraint), or export the run on the page",
-            )
-        if not isinstance(record, dict) or "k" not in record:
-            hint = "the page exports runs as NDJSON under Export"
-            raise WorkbenchError(f"line {number} is not a record of a run", hint)
-        records.append(record)
-    if not any(record["k"] == "step" for record in records):
-        raise WorkbenchError("this run has no tokens", "a replay needs at least one")
-    return records
-
-
-def _example_of(trace: Path, example: str | None) -> Example | None:
-    """The example given by name, or by the name of the file."""
-    gallery = load_gallery()
-    if example is not None and example not in gallery:
-        hint = f"choose one of {', '.join(gallery)}"
-        raise WorkbenchError(f"there is no example {example!r} in the gallery", hint)
-    name = example or trace.name.partition(".")[0]
-    return gallery.get(name)
-
-
-def _about(head: _Record, example: Example | None) -> _Record:
-    """The grammar, prompt, model and settings of a run.
-
-    Raises: WorkbenchError where its grammar is unknown.
-    """
-    recorded = {key: value for key, value in head.items() if key not in ("k", "run", "prefix")}
-    title = {"title": example.title} if example is not None else {}
-    if recorded.get("text") and recorded.get("notation"):
-        options = options_in(recorded.get("options") or recorded, notation_of(recorded["notation"]))
-        recorded.pop("style", None)  # of earlier versions
-        return {**title, **recorded, "options": options, "version": __version__}
-    if example is None:
-        raise WorkbenchError(
-            "the run does not name its grammar", "pass the --example it was made with"
-        )
-    settings = {
-        "text": example.text,
-        "notation": str(example.notation),
-        "start": example.start,
-        "prompt": example.prompt,
-        "example": example.name,
-    }
-    return {**title, **recorded, **settings, "version": __version__}

@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import workbench
-from workbench.app.cli import audit, compare, generate, grade, grammar_commands, tasks
+from workbench.app.cli import audit, compare, generate, grade, grammar_commands, replay, tasks
 from workbench.app.cli.options import (
     DeviceOption,
     DtypeOption,
@@ -182,7 +182,7 @@ for command in (
     generate.read,
     compare.compare,
     tasks.results,
-    generate.replay,
+    replay.replay,
     grade.grade,
     audit.audit,
 ):
