@@ -1,4 +1,4 @@
-/* A run from its first record to its end: what arrives is shown, and it can stop, fail and be continued. */
+/* A run from its request to its end: its records are shown, and it can stop, fail and be continued. */
 
 import { move, shownBranch } from "./run-card.js";
 import { busy, go, say, showSteps } from "./run-show.js";
@@ -8,14 +8,16 @@ import { several } from "./tokens.js";
 /** @import { RunCard } from "./run-card" */
 
 export const WAITING = "waiting…";
-const MOST_LOSSES = 2;
+/** A run is continued after at most this number of servers ended during it. */
+const MAX_LOSSES = 2;
 
-/** Let the model continue a branch, whose run ``lost`` this number of servers. @param {RunCard} card */
-export function play(card, branch, lost = 0) {
+/** Let the model continue a branch.
+    @param {RunCard} card @param {number} [losses] the number of servers that ended during its run */
+export function play(card, branch, losses = 0) {
   const settings = card.panel.settings(),
-    { finish, max_tokens } = settings,
-    room = max_tokens - branch.steps.length;
-  if (room < 1) {
+    { finish: mustFinish, max_tokens } = settings,
+    tokensLeft = max_tokens - branch.steps.length;
+  if (tokensLeft < 1) {
     fail(
       card,
       `the text already has ${several(branch.steps.length, "token")}`,
@@ -26,7 +28,7 @@ export function play(card, branch, lost = 0) {
   }
   card.taking.drop();
   card.looking.drop();
-  card.losses = lost;
+  card.losses = losses;
   branch.outcome = branch.next = null;
   branch.settings = settings;
   move(card, { type: "play", before: branch.steps.length, time: performance.now() });
@@ -37,11 +39,11 @@ export function play(card, branch, lost = 0) {
   say(card, WAITING, "run");
   showSteps(card);
   // the budget of a text that must finish is that of the whole text
-  const most = finish ? max_tokens : room;
-  card.incoming.begin({ ...card.questions.about(branch), max_tokens: most });
+  const budget = mustFinish ? max_tokens : tokensLeft;
+  card.incoming.begin({ ...card.questions.about(branch), max_tokens: budget });
 }
 
-/** @param {RunCard} card */
+/** Show a record of the run, by its kind. @param {RunCard} card */
 export function readRecord(card, message) {
   if (message.k === "status") say(card, message.text);
   if (message.k === "start") {
@@ -55,7 +57,7 @@ export function readRecord(card, message) {
   if (message.k === "stop") finish(card, message);
 }
 
-/** @param {RunCard} card */
+/** End the run; ``end`` is its last record. @param {RunCard} card */
 function finish(card, end) {
   const before = card.phase.kind === "running" ? card.phase.before : 0,
     branch = shownBranch(card);
@@ -76,15 +78,15 @@ function finish(card, end) {
   emit("finished");
 }
 
-/** The first token that differs from the run before the grammar was broken; without one, the token worth a
-      look. @param {RunCard} card */
+/** The first token that differs from the run to compare with; without such a run or token, the one worth a look.
+    @param {RunCard} card */
 function firstChange(card) {
   const index = card.compared.length ? state.steps.findIndex((step, i) => step.id !== card.compared[i]?.id) : -1;
   card.compared = [];
   return index >= 0 ? index : card.panel.worthALook(state.steps);
 }
 
-/** @param {RunCard} card @param {string} [words] why it ended */
+/** Stop the run, if there is one. @param {RunCard} card @param {string} [words] why it ended */
 export function stop(card, words) {
   if (!state.running) return;
   finish(card, { k: "stop", reason: "stopped", words: words || "stopped by you", good: false });
@@ -95,7 +97,7 @@ export function stop(card, words) {
 export function continueElsewhere(card, words, advice, begun) {
   const branch = shownBranch(card),
     isFull = branch.steps.length >= (branch.settings?.max_tokens ?? 0);
-  if (!begun || card.losses === MOST_LOSSES || isFull) {
+  if (!begun || card.losses === MAX_LOSSES || isFull) {
     fail(card, words, advice);
     return;
   }
@@ -103,7 +105,8 @@ export function continueElsewhere(card, words, advice, begun) {
   say(card, "the server ended; another one continues the run");
 }
 
-/** @param {RunCard} card @param {string} message @param {string} hint @param {string} [before] */
+/** Show an error, which ends the run if there is one.
+    @param {RunCard} card @param {string} message @param {string} hint @param {string} [before] the words before it */
 export function fail(card, message, hint, before) {
   card.panel.fault(message, hint, before);
   if (state.running) finish(card, { k: "stop", reason: "error", words: "ended by an error", good: false });
