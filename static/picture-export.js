@@ -1,8 +1,8 @@
 /* Exports of a picture as TikZ, which the server writes. */
 
 import { copyText, download, showNotice } from "./dom.js";
+import { exportEntries } from "./export-menu.js";
 import { FINDABLE, NEVER_FOLLOWED } from "./picture-state.js";
-import { exportEntries } from "./picture-tools.js";
 import { state } from "./state.js";
 
 /** @import { PictureCard } from "./picture-state" */

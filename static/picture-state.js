@@ -4,7 +4,11 @@ import { grammarKey, grammarOf, state } from "./state.js";
 
 /** @import { createLatest } from "./ask.js" */
 /** @import { createMachine } from "./machine.js" */
-/** @import * as tools from "./picture-tools.js" */
+/** @import { createEdgeList } from "./edge-list.js" */
+/** @import { createExportMenu } from "./export-menu.js" */
+/** @import { createFindBox } from "./find-box.js" */
+/** @import { createRows } from "./machine-table.js" */
+/** @import { createStack } from "./stack-boxes.js" */
 /** @import { createTreeTools } from "./tree.js" */
 /** @import { Picture, Server, Step, Turn, Why } from "./wire" */
 
@@ -18,14 +22,14 @@ import { grammarKey, grammarOf, state } from "./state.js";
       shown: Picture | null, picked: { id: string, record: Picture, tab: string } | null,
       draft: boolean, why: Why | null, listed: string, lost: string,
       main: ReturnType<typeof createMachine>,
-      stack: ReturnType<typeof tools.createStack>,
+      stack: ReturnType<typeof createStack>,
       tree: ReturnType<typeof createTreeTools>,
-      edges: ReturnType<typeof tools.createEdgeList>,
-      search: ReturnType<typeof tools.createFindBox>,
-      rows: ReturnType<typeof tools.createRows>, menuOfMore: { close: () => void },
+      edges: ReturnType<typeof createEdgeList>,
+      search: ReturnType<typeof createFindBox>,
+      rows: ReturnType<typeof createRows>, menuOfMore: { close: () => void },
       wanted: string, listing: ReturnType<typeof createLatest>,
       details: ReturnType<typeof createLatest>, showLevel: (level: string) => void,
-      exportsOf: ReturnType<typeof tools.createExportMenu>,
+      exportsOf: ReturnType<typeof createExportMenu>,
       files: ReturnType<typeof createLatest>, built: HTMLButtonElement[],
       titles: Record<string, string>, model: string, element: HTMLElement, server: Server,
     }} PictureCard */

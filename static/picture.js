@@ -3,7 +3,11 @@
 import { parameters } from "./address.js";
 import { createLatest } from "./ask.js";
 import { createMenu, createToolbar, hasModifier, isTyping, onPress, roving, targetOf } from "./dom.js";
+import { createEdgeList } from "./edge-list.js";
+import { createExportMenu } from "./export-menu.js";
+import { createFindBox } from "./find-box.js";
 import { createMachine } from "./machine.js";
+import { createRows } from "./machine-table.js";
 import { addTikz } from "./picture-export.js";
 import { describe } from "./picture-foot.js";
 import { beyond, changeLook, createLevels, openRule, showLooks, unfold, unfoldAt } from "./picture-looks.js";
@@ -21,7 +25,7 @@ import {
   showWhy,
   want,
 } from "./picture-tabs.js";
-import { createEdgeList, createExportMenu, createFindBox, createRows, createStack } from "./picture-tools.js";
+import { createStack } from "./stack-boxes.js";
 import { fileNameNow, grammarKey, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { createTreeTools } from "./tree.js";

@@ -3,9 +3,9 @@
 import { createLatest } from "./ask.js";
 import { copyText, createButton, debounce, download, el, markChosen, onPress, roving, showNotice } from "./dom.js";
 import { exportFiles } from "./export.js";
+import { exportEntries } from "./export-menu.js";
 import { createFold } from "./fold.js";
 import { spoken } from "./measures.js";
-import { exportEntries } from "./picture-tools.js";
 import { chatOf, fileNameNow, grammarOf, nameNow, on, state } from "./state.js";
 import { saved } from "./storage.js";
 import { formatNumber } from "./tokens.js";
