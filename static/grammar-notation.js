@@ -16,7 +16,7 @@ const SWITCHES = [
 /** The label around a field. @param {HTMLElement} field */
 const rowOf = (field) => /** @type {HTMLElement} */ (field.parentElement);
 
-/** Read and colour the text as that notation. @param {GrammarCard} card */
+/** Read and colour the text as a notation, and show the options of that notation. @param {GrammarCard} card */
 export function useNotation(card, notation) {
   state.notation = notation;
   const tab = card.kinds.querySelector(`[data-notation="${notation}"]`);
@@ -40,7 +40,8 @@ export function useNotation(card, notation) {
   showLayout(card);
 }
 
-/** Any blanks may be limited to a number in a row: then the option is that number. @param {GrammarCard} card */
+/** Show the layout that is chosen. A number is the layout "any" with at most that number of blanks in a row.
+    @param {GrammarCard} card */
 function showLayout(card) {
   const { layout: option, choices, numbers } = notations[state.notation];
   const value = state.options[option.name] ?? choices[option.name][0],
@@ -51,7 +52,7 @@ function showLayout(card) {
   rowOf(card.longest).hidden = card.layout.value !== "any" || !numbers.includes(option.name);
 }
 
-/** Read the grammar with another choice of an option; the default needs no room in a link.
+/** Read the grammar with another value of an option; the default is not stored, so that links stay short.
     @param {GrammarCard} card */
 function setOption(card, name, value) {
   const { [name]: _, ...others } = state.options;
@@ -68,7 +69,7 @@ const setLayout = (card, value) => {
   showLayout(card);
 };
 
-/** @param {GrammarCard} card */
+/** Listen to the layout, the number of blanks and the boxes of the other options. @param {GrammarCard} card */
 export function listenToOptions(card) {
   card.layout.addEventListener("change", () => setLayout(card, card.layout.value));
   card.longest.addEventListener("change", () => {
@@ -84,7 +85,7 @@ export function listenToOptions(card) {
   }
 }
 
-/** What stands here is found again in the tab of its notation. @param {GrammarCard} card */
+/** Keep the grammar and all that belongs to it, for when its notation is chosen again. @param {GrammarCard} card */
 function keepWritten(card) {
   card.written[state.notation] = {
     ...wholeOf(state),
@@ -95,8 +96,8 @@ function keepWritten(card) {
   };
 }
 
-/** An exercise stays open, with its tests, when its answer is written in another notation. */
-const ofExercise = () => {
+/** The fields by which an exercise stays open, with its tests, when its answer is written in another notation. */
+const exerciseFields = () => {
   const { exercise, title } = state.example ?? {};
   return exercise ? { exercise, title, tests: state.tests, from: "exercise" } : {};
 };
@@ -105,7 +106,7 @@ const ofExercise = () => {
 function turnTo(card, { dataset: { notation = "" } }) {
   if (notation === state.notation) return;
   keepWritten(card);
-  emit("open", { ...(card.written[notation] ?? notations[notation].begin), notation, ...ofExercise() });
+  emit("open", { ...(card.written[notation] ?? notations[notation].begin), notation, ...exerciseFields() });
 }
 
 /** A button for each notation. @param {GrammarCard} card */
@@ -117,12 +118,12 @@ export function addKinds(card) {
   roving(card.kinds, (value) => turnTo(card, value));
 }
 
-/** @param {GrammarCard} card */
+/** Open a converted grammar, in place if its notation is the same. @param {GrammarCard} card */
 export function showConverted(card, converted) {
   if (converted.notation === state.notation) {
     card.editor.write(converted.text.trimEnd()); // so that it can be undone
     return;
   }
   keepWritten(card);
-  emit("open", { ...converted, ...ofExercise() });
+  emit("open", { ...converted, ...exerciseFields() });
 }
