@@ -10,7 +10,7 @@ from workbench.base.visible_text import printable, shorten
 from workbench.drawing.connectors import BOX, Label, Point
 from workbench.drawing.graph import Edge, Node
 from workbench.drawing.joints import Head
-from workbench.drawing.lanes import NAME, Lane, LaneLayout, Line, Placed
+from workbench.drawing.lanes import MAX_NAME_COLUMNS, Lane, LaneLayout, Line, Placed
 from workbench.drawing.rails import RADIUS
 from workbench.drawing.render import MONOSPACED, NAMESPACE
 
@@ -63,7 +63,7 @@ def _ground(parent: Element, layout: LaneLayout, lane: Lane, number: int) -> Non
     group = _group(parent, f"rule-{number}", "cluster rule", lane.name)
     group.set("data-rule", lane.name)
     add_rect(group, layout.left, lane.top, layout.width - layout.left - 2, lane.height, "ground", 6)
-    name = shorten(printable(lane.name), NAME if not layout.above else 40)
+    name = shorten(printable(lane.name), MAX_NAME_COLUMNS if not layout.above else 40)
     if layout.above:
         add_text(group, name, layout.left + 10, lane.top + 15, "name", anchor="start")
     else:

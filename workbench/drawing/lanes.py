@@ -51,18 +51,18 @@ SMALL_CHAR = 6.1
 #: Track before a label, after it (with the arrow), and between two states that no edge joins.
 _BEFORE_LABELS, _AFTER_LABELS, _GAP = 15.0, 17.0, 14.0
 
-#: The height of a rail without a label and with one.
-_PLAIN, _LABELLED = 9.0, 22.0
+#: The height of a rail without a label.
+_PLAIN = 9.0
 
 #: Distance between two columns of the left margin.
 _COLUMN = 7.0
 
-#: The share of a lane's width that its rows have at the least.
+#: The least share of a lane's width that its rows have.
 _LEAST_SHARE = 0.6
 
 #: The most columns of a name to the left of its lane, and the least width of a picture with such
 #: names; in narrower pictures the names are above the lanes.
-NAME, _MIN_WIDTH_NAMES_LEFT = 16, 520.0
+MAX_NAME_COLUMNS, _MIN_WIDTH_NAMES_LEFT = 16, 520.0
 
 #: Padding of a lane above and below its rows, and the channel between two lanes.
 PADDING, CHANNEL = 7.0, 10.0
@@ -154,7 +154,7 @@ def lay_out(
     above = named and width < _MIN_WIDTH_NAMES_LEFT
     names = 0.0
     if named and not above:
-        names = max(columns(shorten(name, NAME)) for name in clusters) * CHAR + 14
+        names = max(columns(shorten(name, MAX_NAME_COLUMNS)) for name in clusters) * CHAR + 14
     placed_lanes: list[Lane] = []
     y = 2.0
     drawn = set(clusters)
@@ -203,7 +203,7 @@ class _Builder:
         loops = loop_states(order, self._nodes, self._connectors)
         count = 0
         while True:
-            pad = 30.0 + _COLUMN * count
+            pad = 30.0 + _COLUMN * count  # the left margin with its columns
             # a margin that takes most of the width makes the picture wider, not its rows shorter
             self._limit = max(self._room - pad, _LEAST_SHARE * self._room)
             kept = self._balance([s for s in order if s not in loops], loops, self._limit)
@@ -214,7 +214,7 @@ class _Builder:
             columns_used = self._reserve(routes)
             if columns_used <= count:
                 break
-            count = columns_used
+            count = columns_used  # a wider margin changes the rows: lay them out again
         self._lane.top, self._lane.left = top, left
         self._left = left + pad
         self._measure(top + padding, above_rows)
@@ -380,7 +380,7 @@ class _Builder:
         joins = number in self._track
         edge = goal if joins else goal + (-5 if side == UP else 5)
         xs = [self._x[s] + (4 if side == UP else -4) for s in sources]
-        left, right = min(*xs, edge) if len(xs) > 1 else min(xs[0], edge), max(*xs, edge)
+        left, right = min(*xs, edge), max(*xs, edge)
         # the labels are between the last source and the end
         near = max(xs) if side == UP else min(xs)
         room = abs(edge - near) - 12
@@ -558,6 +558,7 @@ class _Builder:
 
     # -- coordinates -------------------------------------------------------------------------------
     def _column(self, route: Route) -> float:
+        """The x of a route's column in the left margin."""
         return -10.0 - _COLUMN * route.column
 
     def _measure(self, y: float, above_rows: float) -> None:
@@ -632,6 +633,7 @@ class _Builder:
             self._line(edge, [leave], head)
 
     def _line(self, edge: int, parts: list[list[Point]], head: Head | None) -> None:
+        """Add the line of an edge, given relative to the left end of the rows."""
         left = self._left
         moved = [[(x + left, y) for x, y in part] for part in parts]
         arrow = None if head is None else ((head[0][0] + left, head[0][1]), head[1])
