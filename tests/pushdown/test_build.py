@@ -63,7 +63,7 @@ def test_right_recursion_inside_a_stack_does_not_grow_it() -> None:
     assert isinstance(built, Network)
     runner = Runner(built)
     situation = runner.run(b"(" + b"x," * 500)
-    depths = {runner.depth(node) for _, node in runner.configurations(situation)}
+    depths = {len(runner.stack(node)) for _, node in runner.configurations(situation)}
     assert depths == {1}
 
 

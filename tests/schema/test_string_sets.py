@@ -207,7 +207,7 @@ def test_error_too_long() -> None:
     with pytest.raises(LimitError, match="states"):
         StringSet.lengths(0, 100_000).machine()
     with pytest.raises(LimitError, match="states"):
-        (StringSet.pattern("^[ab]*$") & StringSet.lengths(0, 70_000)).machine(LIMITS)
+        (StringSet.pattern("^[ab]*$") & StringSet.lengths(0, 270_000)).machine(LIMITS)
     with pytest.raises(LimitError, match="states"):
         StringSet.of(["abc"]).machine(Limits(states=3))
 

@@ -401,8 +401,8 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
 
 
 def at_keyword(error: LimitError, keyword: Node) -> LimitError:
-    """An exceeded limit of states with the JSON pointer of a keyword, once; others unchanged."""
-    if error.budget != "states" or error.message.startswith(("/", "the schema")):
+    """An exceeded limit of states or time with a keyword's JSON pointer, once; others unchanged."""
+    if error.budget not in ("states", "seconds") or error.message.startswith(("/", "the schema")):
         return error
     hint = error.hint
     if keyword.step in UNASSERTABLE:
