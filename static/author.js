@@ -63,8 +63,15 @@ function row(problem) {
     el("span.at", problem.line ? `${problem.line}:${problem.column}` : "—"),
     what,
     fixButton(problem),
+    problem.unassertable ? leaveOutButton(problem.unassertable) : "",
   );
 }
+
+/** The button that reads a JSON Schema without a keyword. @param {string} keyword */
+const leaveOutButton = (keyword) =>
+  createButton(`leave out ${keyword}`, { class: "link fix", title: `Read the schema as if it had no ${keyword}` }, () =>
+    emit("leave out", keyword),
+  );
 
 /** Write rules after the text. */
 function add(rules) {

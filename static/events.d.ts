@@ -86,6 +86,8 @@ export interface EventMap {
   compiled: [grammar: Compiled & GrammarText & { example: string }];
   fix: [problem: Fix];
   "fix all": [problems: Fix[]];
+  /** A JSON Schema is to be read without a keyword. */
+  "leave out": [keyword: string];
   "add tests": [tests: ExpectedTest[]];
   "focus editor": [how?: { end: boolean }];
   /** A place of the grammar is to be shown. */

@@ -3,7 +3,7 @@
 import { el, markChosen, onPress, roving, scrollIntoRow } from "./dom.js";
 import { sectionButton } from "./grammar-card.js";
 import { notations } from "./notations.js";
-import { emit, state, wholeOf } from "./state.js";
+import { emit, on, state, wholeOf } from "./state.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
 
@@ -30,6 +30,7 @@ export function useNotation(card, notation) {
     rowOf(card.boxes[name]).hidden = !choices[name];
     card.boxes[name].checked = state.options[name] === on;
   }
+  showLeftOut(card);
   rowOf(card.layout).hidden = rowOf(card.longest).hidden = !option;
   if (!option) return;
   card.layout.replaceChildren(
@@ -57,6 +58,11 @@ function showLayout(card) {
 function setOption(card, name, value) {
   const { [name]: _, ...others } = state.options;
   state.options = value === notations[state.notation].choices[name][0] ? others : { ...others, [name]: value };
+  readWithOptions(card);
+}
+
+/** Read the grammar again. @param {GrammarCard} card */
+function readWithOptions(card) {
   state.pending = true;
   card.prompt.follow();
   emit("typed");
@@ -69,6 +75,22 @@ const setLayout = (card, value) => {
   showLayout(card);
 };
 
+/** The keywords of a JSON Schema that are left out, as one text, and the button that restores them.
+    @param {GrammarCard} card */
+function showLeftOut(card) {
+  const words = String(state.options.unasserted ?? "");
+  card.leftOut.hidden = !words;
+  card.leftOut.textContent = `without ${words} ✕`;
+}
+
+/** Leave keywords of a JSON Schema out; an empty text restores all. @param {GrammarCard} card @param {string} words */
+function leaveOut(card, words) {
+  const { unasserted: _, ...others } = state.options;
+  state.options = words ? { ...others, unasserted: words } : others;
+  readWithOptions(card);
+  showLeftOut(card);
+}
+
 /** Listen to the layout, the number of blanks and the boxes of the other options. @param {GrammarCard} card */
 export function listenToOptions(card) {
   card.layout.addEventListener("change", () => setLayout(card, card.layout.value));
@@ -77,10 +99,15 @@ export function listenToOptions(card) {
     card.longest.setAttribute("aria-invalid", String(wrong));
     if (!wrong) setLayout(card, card.longest.value ? Number(card.longest.value) : "any");
   });
-  for (const [name, on] of SWITCHES) {
+  card.leftOut.addEventListener("click", () => leaveOut(card, ""));
+  on("leave out", (keyword) => {
+    const words = new Set(String(state.options.unasserted ?? "").split(", "));
+    leaveOut(card, [...words.add(keyword)].filter(Boolean).sort().join(", "));
+  });
+  for (const [name, chosen] of SWITCHES) {
     const box = card.boxes[name];
     box.addEventListener("change", () => {
-      setOption(card, name, box.checked ? on : notations[state.notation].choices[name][0]);
+      setOption(card, name, box.checked ? chosen : notations[state.notation].choices[name][0]);
     });
   }
 }

@@ -114,6 +114,7 @@ function createCard({ element, server }) {
     aloud: find(".aloud"),
     layout: find(".layout select"),
     longest: find(".longest input"),
+    leftOut: find(".left-out"),
     boxes: { closed: find(".closes input"), order: find(".any-order input") },
     kinds: find(".notation"),
     tabs: find(".sections"),

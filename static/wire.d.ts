@@ -459,7 +459,8 @@ export interface Why {
 /** A problem or a piece of advice.
 
     ``fix`` is a text to put in place of the span, or of the one ``fix_at``. ``rule`` is the rule
-    that cannot be read because of the problem, and ``missing_rule`` a rule for an undefined name. */
+    that cannot be read because of the problem, and ``missing_rule`` a rule for an undefined name.
+    ``unassertable`` is a keyword of a JSON Schema without which there is no such problem. */
 export interface Problem {
   start: number;
   end: number;
@@ -472,6 +473,7 @@ export interface Problem {
   fix_at?: Span;
   rule?: Span;
   missing_rule?: string;
+  unassertable?: string;
 }
 
 /** The matches in a text: start and end of each, in code points; of many the first ones.

@@ -48,15 +48,19 @@ function settings(held) {
   return JSON.parse(JSON.stringify(kept));
 }
 
+/** Keywords, as the option ``unasserted`` has them. */
+const WORDS = /^[A-Za-z]{1,30}(, [A-Za-z]{1,30}){0,30}$/;
+
 /** The options of the notation; earlier versions wrote ``style`` for the one option that notations had. */
 function options({ notation, options, style }) {
-  const { choices, numbers } = notations[notation];
+  const { choices, numbers, words } = notations[notation];
   const held = options ?? (style ? { [Object.keys(choices)[0]]: style } : {});
   return Object.fromEntries(
     Object.entries(choices)
       .filter(([name, values]) => Object.hasOwn(held, name) && values.slice(1).includes(held[name]))
       .map(([name]) => [name, held[name]])
-      .concat(numbers.filter((name) => whole(held[name], 1, 9999)).map((name) => [name, held[name]])),
+      .concat(numbers.filter((name) => whole(held[name], 1, 9999)).map((name) => [name, held[name]]))
+      .concat(words.filter((name) => WORDS.test(held[name] ?? "")).map((name) => [name, held[name]])),
   );
 }
 

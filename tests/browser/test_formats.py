@@ -197,6 +197,39 @@ def test_options_of_a_schema_are_kept_with_it(visit: Any) -> None:
         assert v.page.is_checked("#wb-grammar .closes input")
 
 
+def test_a_keyword_that_cannot_be_had_is_left_out(visit: Any) -> None:
+    schema = '{"type": "array", "uniqueItems": true}'
+    with visit(link(json.dumps({"notation": "json_schema", "text": schema}))) as v:
+        v.page.get_by_role("button", name="leave out uniqueItems").click()
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        assert v.page.evaluate("wb.state.options") == {"unasserted": "uniqueItems"}
+        restoring = v.page.get_by_role("button", name="without uniqueItems")
+        assert restoring.is_visible()
+        address = v.page.evaluate("wb.link()")
+        restoring.click()
+        v.page.get_by_role("button", name="leave out uniqueItems").wait_for()
+        assert restoring.is_hidden()
+    with visit(address[address.index("#") :]) as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        assert v.page.get_by_role("button", name="without uniqueItems").is_visible()
+
+
+def test_properties_in_any_order_run(visit: Any) -> None:
+    names = [f"p{number}" for number in range(14)]
+    schema = {"properties": {name: {"type": "boolean"} for name in names}, "required": names[:2]}
+    text = json.dumps({**schema, "type": "object", "additionalProperties": False})
+    with visit(link(json.dumps({"notation": "json_schema", "text": text}))) as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        v.page.check("#wb-grammar .any-order input")
+        v.page.wait_for_function("wb.state.compiled?.options?.order === 'any'")
+        v.run()
+        v.wait_run()
+        end = v.page.inner_text("#wb-run")
+        assert "valid and complete" in end or "the tokens to the end are not counted" in end
+        note = v.page.get_by_text("any order: each property occurs once")
+        assert note.first.is_visible()
+
+
 def test_a_link_of_an_earlier_version_has_its_white_space(visit: Any) -> None:
     schema = {"notation": "json_schema", "text": '{"type": "object"}', "style": "compact"}
     with visit(link(json.dumps(schema))) as v:

@@ -82,6 +82,8 @@ class Problem:
     rule: Span | None = None
     #: A rule that defines the name without a rule that the error reports; empty for other errors.
     missing_rule: str = ""
+    #: The keyword of a JSON Schema without which there is no such error; empty for other errors.
+    unassertable: str = ""
 
     def __repr__(self) -> str:
         position = ":".join(map(str, self.position or ()))
@@ -91,7 +93,7 @@ class Problem:
     def of(error: WorkbenchError) -> Problem:
         """The problem that an error reports."""
         if not isinstance(error, SourceError):
-            return Problem(error.message, error.hint)
+            return Problem(error.message, error.hint, unassertable=error.unassertable)
         position = error.source.position(error.span.start)
         where = None if error.fix is None else error.fix_span
         return Problem(
@@ -102,6 +104,7 @@ class Problem:
             fix=error.fix,
             fix_span=where,
             kind=error.kind,
+            unassertable=error.unassertable,
         )
 
     @staticmethod

@@ -26,6 +26,9 @@ from workbench.base.source import Source, Span
 class WorkbenchError(Exception):
     """The base class of all errors of the library; any other exception is a bug."""
 
+    #: The keyword of a JSON Schema without which there is no such error (``unasserted``), if known.
+    unassertable: str = ""
+
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
         #: What was expected and what was found, without the hint.
@@ -106,7 +109,9 @@ class LimitError(WorkbenchError):
 
     def copy(self) -> LimitError:
         """The same error without its traceback, which keeps the variables of all its frames."""
-        return LimitError(self.message, self.budget, self.hint)
+        error = LimitError(self.message, self.budget, self.hint)
+        error.unassertable = self.unassertable
+        return error
 
 
 class EndedError(Exception):

@@ -505,13 +505,17 @@ def _is_free(text: str, notation: Notation, options: Mapping[str, Any]) -> bool:
 
 
 def options_in(record: Mapping[str, Any], notation: Notation) -> dict[str, Any]:
-    """The choices of a notation that a record names; empty values mean the default.
+    """The options of a notation that a record can name; empty values mean the default.
 
     Records of earlier versions call the white space of a JSON Schema ``style``.
     """
     if notation is Notation.JSON_SCHEMA and "whitespace" not in record and record.get("style"):
         record = {**record, "whitespace": record["style"]}
-    return {name: record[name] for name in notation.choices if record.get(name)}
+    return {
+        name: record[name]
+        for name, option in notation.options.items()
+        if (option.choices or option.takes_words) and record.get(name)
+    }
 
 
 def prepare_notation(notation: Notation) -> None:

@@ -391,13 +391,20 @@ def unsupported(keyword: Node, why: str, hint: str = "") -> BuildError:
     """The error for a valid keyword that is not supported."""
     if keyword.step in UNASSERTABLE:
         hint = f"{hint or 'express the condition differently'}, or {unasserted_hint(keyword.step)}"
-    return BuildError(
+    error = BuildError(
         f"{location(keyword)}: {why}",
         keyword.document.source,
         keyword.name_span,
         hint or "leave the keyword out, or express the condition differently",
         kind="unsupported_schema",
     )
+    error.unassertable = _unassertable(keyword)
+    return error
+
+
+def _unassertable(keyword: Node) -> str:
+    """The keyword, if it may be left out; else empty."""
+    return str(keyword.step) if keyword.step in UNASSERTABLE else ""
 
 
 def at_keyword(error: LimitError, keyword: Node) -> LimitError:
@@ -407,7 +414,9 @@ def at_keyword(error: LimitError, keyword: Node) -> LimitError:
     hint = error.hint
     if keyword.step in UNASSERTABLE:
         hint = f"{hint}, or {unasserted_hint(keyword.step)}"
-    return LimitError(f"{location(keyword)}: {error.message}", error.budget, hint)
+    located = LimitError(f"{location(keyword)}: {error.message}", error.budget, hint)
+    located.unassertable = _unassertable(keyword)
+    return located
 
 
 def unasserted_hint(word: str | int) -> str:

@@ -147,6 +147,8 @@ def problem_record(problem: Problem) -> wire.Problem:
         record["rule"] = span_record(problem.rule)
     if problem.missing_rule:
         record["missing_rule"] = problem.missing_rule
+    if problem.unassertable:
+        record["unassertable"] = problem.unassertable
     return record
 
 

@@ -97,6 +97,7 @@ def _notations() -> str:
                 "suffix": notation.suffix,
                 "choices": notation.choices,
                 "numbers": [name for name, each in notation.options.items() if each.takes_number],
+                "words": [name for name, each in notation.options.items() if each.takes_words],
                 "finish": notation in FINISHING,
                 "rules": notation.reader is not None,
                 "written": notation in EXPORTS,

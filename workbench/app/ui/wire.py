@@ -420,6 +420,7 @@ class Problem(Span):
 
     ``fix`` is a text to put in place of the span, or of the one ``fix_at``. ``rule`` is the rule
     that cannot be read because of the problem, and ``missing_rule`` a rule for an undefined name.
+    ``unassertable`` is a keyword of a JSON Schema without which there is no such problem.
     """
 
     severity: str
@@ -431,6 +432,7 @@ class Problem(Span):
     fix_at: NotRequired[Span]
     rule: NotRequired[Span]
     missing_rule: NotRequired[str]
+    unassertable: NotRequired[str]
 
 
 class Matches(TypedDict):
