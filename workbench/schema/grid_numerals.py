@@ -14,10 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.automata.minimize import smallest_of
+from workbench.automata.nfa import Flags, Ints
+from workbench.base.cached_property import cached_property
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import LIMITS, Limits
 from workbench.schema.digit_machines import decimal_places
 from workbench.schema.intervals import Grid
+
+Longs = npt.NDArray[np.int64]
 
 _HINT = "choose a multiple of fewer digits"
 #: The columns: other bytes, minus, point, and the digits from ``_ZERO`` on.
@@ -45,64 +49,14 @@ def grid_numerals(grid: Grid, limits: Limits = LIMITS, *, digits_only: bool = Fa
     Cost:   a row for each sign, place and remainder, then minimization.
     Raises: LimitError past ``limits.states`` remainders.
     """
-    decimals = decimal_places(grid.step)
-    scale = 10**decimals
-    unit = int(grid.step * scale)
-    period = unit * grid.period
-    #: The digits that are counted after the point, and the period of numbers with none.
-    places = 0 if digits_only else decimals
-    modulus = period // gcd(period, scale) if digits_only else period
-    limits.check("states", modulus * (places + 1), _HINT)
-    members = np.zeros(grid.period, np.bool_)
-    members[list(grid.members)] = True
-    remainders = np.arange(modulus)
-    exact = remainders if period < _MAX_EXACT else remainders.astype(object)
-
-    def is_member(negative: bool, read: int) -> npt.NDArray[np.bool_]:
-        """For each remainder after so many digits behind the point, whether the number is one."""
-        units = exact * (10 ** (decimals - read) % period) % period
-        steps = (units // unit).astype(np.int64) % grid.period
-        on_step = np.asarray(units % unit == 0, np.bool_)
-        its_members = members[-steps % grid.period if negative else steps]
-        held: npt.NDArray[np.bool_] = np.where(on_step, its_members, grid.between)
-        return held
-
-    # per sign: "0", the whole numbers, then the numbers with 0 to places − 1 digits after the point
-    block = 1 + modulus * (places + 1)
-    table = np.full((_FIRST + 2 * block, _ZERO + 10), DEAD, np.int32)
+    states = _States(grid, digits_only)
+    limits.check("states", states.modulus * (states.places + 1), _HINT)
+    table = np.full((_FIRST + 2 * states.block, _ZERO + 10), DEAD, np.int32)
     finals = np.zeros(len(table), np.bool_)
-    digits = np.arange(10)
     for negative in (False, True):
-        zero = _FIRST + negative * block
-        whole = zero + 1
-        source = _SIGNED if negative else _START
-        table[source, _ZERO + 1 :] = whole + digits[1:] % modulus
-        if not (negative and digits_only):
-            table[source, _ZERO] = zero
-        onward = (10 * remainders[:, None] + digits) % modulus
-        table[whole : whole + modulus, _ZERO:] = whole + onward
-        at_end = is_member(negative, 0)
-        finals[whole : whole + modulus] = at_end
-        finals[zero] = at_end[0]
-        if digits_only:
-            continue
-        after_point = (
-            np.where(at_end, _AT_MEMBER, _AT_OTHER)
-            if not places
-            else (whole + modulus + remainders)
-        )
-        table[whole : whole + modulus, _POINT] = after_point
-        table[zero, _POINT] = after_point[0]
-        for read in range(1, places + 1):
-            before = whole + read * modulus
-            held = is_member(negative, read)
-            if read < places:
-                finals[before + modulus : before + 2 * modulus] = held
-                targets = before + modulus + onward
-            else:
-                # the last digit that the step has
-                targets = np.where(held, _MEMBER, _OTHER)[onward]
-            table[before : before + modulus, _ZERO:] = targets
+        states.write_whole(table, finals, negative=negative)
+        for read in range(1, states.places + 1):
+            states.write_place(table, finals, read, negative=negative)
     table[_START, _MINUS] = _SIGNED
     table[[_AT_MEMBER, _MEMBER], _ZERO] = _MEMBER
     table[[_AT_OTHER, _OTHER], _ZERO] = _OTHER
@@ -110,3 +64,71 @@ def grid_numerals(grid: Grid, limits: Limits = LIMITS, *, digits_only: bool = Fa
     table[_BETWEEN, _ZERO:] = _BETWEEN
     finals[_MEMBER], finals[_BETWEEN] = True, grid.between
     return smallest_of(_CLASSES, table, finals)
+
+
+class _States:
+    """The states of a grid: for each sign "0", the whole numbers, then a group for each place."""
+
+    def __init__(self, grid: Grid, digits_only: bool) -> None:
+        self._grid, self._digits_only = grid, digits_only
+        self._decimals = decimal_places(grid.step)
+        scale = 10**self._decimals
+        self._unit = int(grid.step * scale)
+        self._period = self._unit * grid.period
+        #: The digits that are counted after the point, and the period of numbers with none.
+        self.places = 0 if digits_only else self._decimals
+        self.modulus = self._period // gcd(self._period, scale) if digits_only else self._period
+        #: The states of one sign.
+        self.block = 1 + self.modulus * (self.places + 1)
+
+    @cached_property
+    def _members(self) -> npt.NDArray[np.bool_]:
+        members = np.zeros(self._grid.period, np.bool_)
+        members[list(self._grid.members)] = True
+        return members
+
+    @cached_property
+    def _onward(self) -> Longs:
+        """The remainder after a remainder and one more digit, (modulus, 10)."""
+        remainders: Longs = np.arange(self.modulus)
+        return (10 * remainders[:, None] + np.arange(10)) % self.modulus
+
+    def _is_member(self, read: int, *, negative: bool) -> npt.NDArray[np.bool_]:
+        """For each remainder after so many digits behind the point, whether the number is one."""
+        remainders = np.arange(self.modulus)
+        exact = remainders if self._period < _MAX_EXACT else remainders.astype(object)
+        units = exact * (10 ** (self._decimals - read) % self._period) % self._period
+        steps = (units // self._unit).astype(np.int64) % self._grid.period
+        on_step = np.asarray(units % self._unit == 0, np.bool_)
+        its_members = self._members[-steps % self._grid.period if negative else steps]
+        held: npt.NDArray[np.bool_] = np.where(on_step, its_members, self._grid.between)
+        return held
+
+    def write_whole(self, table: Ints, finals: Flags, *, negative: bool) -> None:
+        """Write the states of "0" and of the whole numbers."""
+        zero = _FIRST + negative * self.block
+        whole = slice(zero + 1, zero + 1 + self.modulus)
+        source = _SIGNED if negative else _START
+        table[source, _ZERO + 1 :] = whole.start + np.arange(1, 10) % self.modulus
+        if not (negative and self._digits_only):
+            table[source, _ZERO] = zero
+        table[whole, _ZERO:] = whole.start + self._onward
+        finals[whole] = at_end = self._is_member(0, negative=negative)
+        finals[zero] = at_end[0]
+        if self._digits_only:
+            return
+        after_point = np.where(at_end, _AT_MEMBER, _AT_OTHER)
+        if self.places:
+            after_point = whole.stop + np.arange(self.modulus)
+        table[whole, _POINT], table[zero, _POINT] = after_point, after_point[0]
+
+    def write_place(self, table: Ints, finals: Flags, read: int, *, negative: bool) -> None:
+        """Write the steps by the ``read``-th digit after the point."""
+        before = _FIRST + negative * self.block + 1 + read * self.modulus
+        held = self._is_member(read, negative=negative)
+        if read < self.places:
+            finals[before + self.modulus : before + 2 * self.modulus] = held
+            targets = before + self.modulus + self._onward
+        else:  # the last digit that the step has
+            targets = np.where(held, _MEMBER, _OTHER)[self._onward]
+        table[before : before + self.modulus, _ZERO:] = targets
