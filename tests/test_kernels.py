@@ -540,6 +540,14 @@ for name, example in load_gallery().items():
                     if not len(allowed):
                         break
                     state = constraint.advance(state, int(allowed[len(allowed) // 2]))
+for items in ({"format": "email", "maxLength": 300}, {"multipleOf": 77, "maximum": 9999}):
+    schema = {"type": "object", "properties": {"a": items, "b": {"not": items}}}
+    grammar = wb.Grammar.from_json_schema(schema, order="any")
+    constraint = wb.compile(grammar, builtin)
+    state = constraint.initial
+    for text in (b"{", b'"a"', b":"):
+        constraint.mask(state)
+        state = constraint.step_bytes(state, text)
 print("end")
 """
 

@@ -83,8 +83,9 @@ def _grammars() -> None:
                 "a": {"type": "string", "pattern": "a", "not": {"const": "ab"}, "maxLength": 9},
                 "b": {"type": "integer", "minimum": 7},
             },
-        }
-    )
+        },
+        order="any",
+    ).accepts("{}")
 
 
 def _masks() -> None:
