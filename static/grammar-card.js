@@ -24,7 +24,8 @@ import { grammarKey, state, wholeOf } from "./state.js";
     ``folded``: whether the sections leave their room to the editor; ``known``: what the list of problems shows.
     @typedef {{
       find: (selector: string) => HTMLElement, facts: HTMLElement, verdict: HTMLElement, note: HTMLElement,
-      aloud: HTMLElement, layout: HTMLSelectElement, longest: HTMLInputElement, boxes: Record<string, HTMLInputElement>, leftOut: HTMLButtonElement,
+      aloud: HTMLElement, layout: HTMLSelectElement, longest: HTMLInputElement,
+      boxes: Record<string, HTMLInputElement>, leftOut: HTMLButtonElement,
       compiling: ReturnType<typeof createLatest>,
       outlining: ReturnType<typeof createLatest>,
       looking: ReturnType<typeof createLatest>, unread: boolean, pasted: boolean,

@@ -7,7 +7,8 @@ import { emit, on, state, wholeOf } from "./state.js";
 
 /** @import { GrammarCard } from "./grammar-card" */
 
-/** The options that a box switches on, with the value of each that is no default. @type {[string, boolean | string][]} */
+/** The options that a box switches on, with the value of each that is no default.
+    @type {[string, boolean | string][]} */
 const SWITCHES = [
   ["closed", true],
   ["order", "any"],

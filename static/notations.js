@@ -186,8 +186,8 @@ const OWN = {
 
 /** The notations that the server has registered, by name: ``rules`` whether there is an outline of rules; ``written``
     whether grammars can be converted to it; ``choices`` the values of its options, the default first;
-    ``numbers`` the options that are also a number; ``words`` those that are keywords with commas; ``finish`` whether its runs must end within their budget by
-    default. */
+    ``numbers`` the options that are also a number; ``words`` those that are keywords with commas; ``finish``
+    whether its runs must end within their budget by default. */
 export const notations = Object.fromEntries(
   NOTATIONS.map((one) => [
     one.name,

@@ -91,6 +91,7 @@ def test_a_notation(lines: Notation, handlers: Handlers, tmp_path: Path) -> None
         "suffix": ".lines",
         "choices": {},
         "numbers": [],
+        "words": [],
         "finish": False,
         "rules": True,
         "written": False,

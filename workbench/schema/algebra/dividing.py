@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, combinations
 
+from workbench.base.limits import check_time_budget
 from workbench.base.source import replaced
 from workbench.schema.algebra.simplify import tag_of
 from workbench.schema.normal_form import LazySet, Objects, all_but, property_of
@@ -44,12 +45,18 @@ def dividing_name(options: Sequence[tuple[Objects, ...]]) -> str | None:
     for option in options:
         for name, values in _tags_of_option(option).items():
             tags[name].append(values)
-    disjoint = {
-        name: sum(left.isdisjoint(right) for left, right in combinations(values, 2))
-        for name, values in tags.items()
-    }
+    disjoint = {name: _disjoint_pairs(values) for name, values in tags.items()}
     best = max(disjoint, key=disjoint.__getitem__, default=None)
     return best if best is not None and disjoint[best] else None
+
+
+def _disjoint_pairs(values: Sequence[frozenset[object]]) -> int:
+    """The number of pairs of sets without a common value."""
+    count = 0
+    for left, right in combinations(values, 2):
+        check_time_budget()
+        count += left.isdisjoint(right)
+    return count
 
 
 def _tags_of_option(option: tuple[Objects, ...]) -> dict[str, frozenset[object]]:
