@@ -1,6 +1,5 @@
-/* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the part
-   of
-   the machine around it. */
+/* A search for a state by number, rule or label: the results are a list for the keyboard; choosing one draws the
+   part of the machine around it. */
 
 import { createLatest } from "./ask.js";
 import { debounce, el, useUp } from "./dom.js";
