@@ -226,7 +226,7 @@ def test_properties_in_any_order_run(visit: Any) -> None:
         v.wait_run()
         end = v.page.inner_text("#wb-run")
         assert "valid and complete" in end or "the tokens to the end are not counted" in end
-        note = v.page.get_by_text("any order: each property occurs once")
+        note = v.page.get_by_text("any order: each property or item at most once")
         assert note.first.is_visible()
 
 

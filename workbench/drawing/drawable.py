@@ -91,7 +91,7 @@ _JSON = frozenset({Notation.JSON_SCHEMA, Notation.DATACLASS, Notation.STRUCTURAL
 _MAX_NAME = 16
 _MERGED = "≡: states that the minimal machine merges"
 #: The note of a picture of rules with permutation phrases.
-_ANY_ORDER = "any order: each property occurs once; those that are written are not drawn"
+_ANY_ORDER = "any order: each property or item at most once; those already written are not shown"
 
 #: The most edges of the machine over proper tokens before it is minimized: half a second.
 _MAX_PROPER_EDGES = 20_000
