@@ -164,8 +164,8 @@ class Grammar(Language):
                         ``allOf`` together, name, as in strict tool calls; a schema that says what
                         other members are keeps them.
         ``unasserted``  keywords that are left out wherever the schema has them, such as
-                        ``["uniqueItems"]``, each with a note: for a schema that is refused
-                        because one of them cannot be had. What they forbid is then accepted.
+                        ``["uniqueItems"]``, each with a note: for a schema that is refused because
+                        of one of them. Values that violate them are then accepted.
         ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON

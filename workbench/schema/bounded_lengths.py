@@ -83,7 +83,7 @@ class _Ways:
     def on_the_way(self, low: int, high: int | None, last: int) -> _Flags:
         """For each length up to ``last``, the states on the way to a member; (last + 1, states).
 
-        Without ``high``, the states of the last row are those after so many or more characters.
+        Without ``high``, the states of the last row are those after that many characters or more.
         """
         finals, states = self._machine.finals, len(self._machine)
         first = np.arange(states) == self._machine.initial

@@ -94,7 +94,7 @@ class _States:
         return (10 * remainders[:, None] + np.arange(10)) % self.modulus
 
     def _is_member(self, read: int, *, negative: bool) -> npt.NDArray[np.bool_]:
-        """For each remainder after so many digits behind the point, whether the number is one."""
+        """For each remainder after ``read`` digits behind the point, whether it is a member."""
         remainders = np.arange(self.modulus)
         exact = remainders if self._period < _MAX_EXACT else remainders.astype(object)
         units = exact * (10 ** (self._decimals - read) % self._period) % self._period

@@ -117,7 +117,7 @@ def _by_classes(whole: npt.NDArray[np.int32], ahead: npt.NDArray[np.bool_]) -> C
     return CharacterMachine(classes.reshape(-1).astype(np.uint16), whole[:, first].copy(), ahead)
 
 
-#: States that are rows of one array cost a fraction of others: so many of them count as one state
+#: States that are rows of one array cost a fraction of others: this many of them count as one state
 #: against ``Limits.states``. 370,000 of them take 0.1 s.
 ARRAY_STATES = 5
 

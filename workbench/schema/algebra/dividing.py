@@ -40,7 +40,7 @@ def objects_with(algebra: SetAlgebra, name: str, lazy: LazySet) -> Objects:
 
 
 def dividing_name(options: Sequence[tuple[Objects, ...]]) -> str | None:
-    """The property that has different values in most pairs of options; None if there is none."""
+    """The property that has different values in most pairs of options; None without one."""
     tags: defaultdict[str, list[frozenset[object]]] = defaultdict(list)
     for option in options:
         for name, values in _tags_of_option(option).items():

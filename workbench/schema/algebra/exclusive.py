@@ -6,7 +6,7 @@ difference may have a number of cases that is exponential in the number of optio
 large, two things are done first:
 
 * Objects are divided by the values of a property that distinguishes options (``dividing``).
-* An option that another one contains has no value of its own, and is subtracted with that one.
+* An option that another one contains adds no values, and is subtracted with that one.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def _differences(
 ) -> Iterator[Shape]:
     """The shapes of each option, minus the values of the options that overlap it.
 
-    An option without an entry in ``overlaps`` has no value of its own.
+    An option without an entry in ``overlaps`` adds no values.
     """
     for index, option in enumerate(kept):
         if index in overlaps:
@@ -218,7 +218,7 @@ def _without_contained(
     fewer: dict[int, set[int]] = {}
     for index, its in overlaps.items():
         if not containing[index]:
-            # of options with the same values, the first one stands for all
+            # of options with the same values, the first one represents all
             fewer[index] = {
                 other
                 for other in its
