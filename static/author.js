@@ -224,10 +224,10 @@ const LOUD = new Set(["unused", "never ends"]);
     @param {HTMLElement} menu @param {Server} server @param {(grammar: OpenedExample) => void} turned */
 export function createConvertMenu(menu, server, turned) {
   const list = menu.querySelector("ul"),
-    told = menu.querySelector(".told"),
+    status = menu.querySelector(".status"),
     { close } = createMenu(menu);
   menu.querySelector("button").addEventListener("click", () => {
-    told.textContent = "";
+    status.textContent = "";
     fill();
   });
 
@@ -250,14 +250,14 @@ export function createConvertMenu(menu, server, turned) {
   }
   const latest = createLatest({
     busy: (waiting) => {
-      told.textContent = waiting ? "converting…" : told.textContent === "converting…" ? "" : told.textContent;
+      status.textContent = waiting ? "converting…" : status.textContent === "converting…" ? "" : status.textContent;
     },
     subject: () => grammarKey(state),
   });
   const convert = (to, notation) =>
     latest.run(async (ask) => {
       const answer = await ask(server.convert_grammar, { ...grammarOf(state), to });
-      told.textContent = answer.why || "";
+      status.textContent = answer.why || "";
       if (!answer.ok) return;
       close();
       const { prompt, system, tests } = state;

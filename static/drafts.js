@@ -312,7 +312,7 @@ export function createDraftsMenu() {
     autocomplete: "off",
     "aria-label": "Name of the draft",
   });
-  const status = el("p.quiet.told", { role: "status" });
+  const status = el("p.quiet.status", { role: "status" });
   const list = el("ul", { "aria-label": "Drafts in this browser" });
   const form = el("form.saveas", el("label", "Save this grammar as", name), el("button", { type: "submit" }, "Save"));
   const forget = sure({ class: "link no" }, "Delete everything", "Delete all drafts and settings?", drafts.forget);

@@ -49,7 +49,7 @@ export function createEdgeList(box, tokensOf, unfold = /** @type {((states: stri
     latest.drop();
     from = origin;
     const list = el("ul.tokens", { tabindex: "0", "aria-label": "Labels of this edge" });
-    const status = el("span.told", { role: "status" });
+    const status = el("span.status", { role: "status" });
     const filter = el("input", {
       type: "search",
       placeholder: "Search",

@@ -64,7 +64,7 @@ export function createRows(box, { choose, place }) {
     "aria-label": "Filter rows of the table",
     spellcheck: "false",
   });
-  const status = el("span.told", { role: "status" });
+  const status = el("span.status", { role: "status" });
   const scroll = el("div.scroll", { tabindex: "0", role: "region", "aria-label": "The machine as a table" });
   box.append(el("div.tools", which, filter, status), scroll);
   /** @type {RowsBox} */

@@ -153,7 +153,7 @@ def test_the_page_works_where_storage_is_blocked(visit: Visitor) -> None:
         v.type_grammar("start ::= 'x';")
         v.wait_drawn()
         v.page.click(".drafts > button")
-        assert "storage is blocked" in v.page.inner_text(".drafts .told")
+        assert "storage is blocked" in v.page.inner_text(".drafts .status")
 
 
 # -- links ------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from workbench.base.kernels import inner, int64, njit
 from workbench.base.limits import Limits
 from workbench.pushdown.cfg import RuleProgram
 from workbench.pushdown.network import CALLS, Longs, Network, PhraseRule
-from workbench.syntax.permutation_phrases import FIRST_ELEMENT, PermutationPhrase
+from workbench.syntax.permutation_phrases import PermutationPhrase
 
 
 class Digits(NamedTuple):
@@ -361,16 +361,15 @@ def _phrases(
     digits: Digits,
 ) -> tuple[PhraseRule, ...]:
     """The rules with a permutation phrase, restricted to the elements that they have."""
-    found, offset = [], 0
+    phrase_rules, offset = [], 0
     for rule in order:
         if rule in phrases:
             marks = digits.marks(rules[rule])
             marks[:, [0, 2]] += offset
-            elements = {*(np.unique(marks[:, 1]) - FIRST_ELEMENT).tolist()}
-            phrase = phrases[rule].restricted({each for each in elements if each >= 0})
-            found.append(PhraseRule(phrase, offset, offset + len(rules[rule]), marks))
+            phrase = phrases[rule].restricted(np.unique(marks[:, 1]).tolist())
+            phrase_rules.append(PhraseRule(phrase, offset, offset + len(rules[rule]), marks))
         offset += len(rules[rule])
-    return tuple(found)
+    return tuple(phrase_rules)
 
 
 @njit()

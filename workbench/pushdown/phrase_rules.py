@@ -17,11 +17,7 @@ import numpy.typing as npt
 from workbench.automata.nfa import Ints
 from workbench.base.kernels import inner, int64, njit
 from workbench.pushdown.network import Network, PhraseRule
-from workbench.syntax.permutation_phrases import (
-    BEGIN,
-    FIRST_ELEMENT,
-    Written,
-)
+from workbench.syntax.permutation_phrases import BEGIN, FIRST_ELEMENT, Written
 
 Longs = npt.NDArray[np.int64]
 
@@ -67,13 +63,14 @@ class PhraseArrays(NamedTuple):
             size = rule.end - rule.first
             table = np.ascontiguousarray(network.table[rule.first : rule.end])
             scratch = np.empty((2, size + 1), np.int32), np.empty(table.size, np.int32)
-            own = guards[row : row + size]
-            _find_guards(table, rule.marks, rule.first, own, *scratch)
+            rule_guards = guards[row : row + size]
+            _find_guards(table, rule.marks, rule.first, rule_guards, *scratch)
             # one of all marks is always free; before and after the phrase there are none
-            is_tested = own.any(axis=1) & (own != np.bitwise_or.reduce(own)).any(axis=1)
-            of_rule = guarded[rule.first : rule.end]
-            of_rule[is_tested, KIND] = HAS_GUARD
-            of_rule[is_tested, FOLLOWING] = row + np.flatnonzero(is_tested)
+            all_marks = np.bitwise_or.reduce(rule_guards)
+            is_tested = rule_guards.any(axis=1) & (rule_guards != all_marks).any(axis=1)
+            rule_states = guarded[rule.first : rule.end]
+            rule_states[is_tested, KIND] = HAS_GUARD
+            rule_states[is_tested, FOLLOWING] = row + np.flatnonzero(is_tested)
             for state, mark, after in rule.marks[rule.marks[:, 1] < FIRST_ELEMENT].tolist():
                 guarded[state] = BEGINS + number if mark == BEGIN else ENDS, after
             row += size

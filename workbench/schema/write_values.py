@@ -56,7 +56,6 @@ from workbench.syntax.grammar_tree import (
     choice,
     sequence,
 )
-from workbench.syntax.permutation_phrases import FIRST_ELEMENT
 from workbench.syntax.regex.tree import outermost
 
 #: The most strings or numbers that a label lists.
@@ -163,9 +162,8 @@ def _is_possible(body: Expression, alive: Set[str]) -> bool:
     if not marks:
         return True
     part = _productive(body, alive)
-    elements = {mark.number - FIRST_ELEMENT for mark in outermost(part, Mark)} if part else set()
-    phrase = marks[0].phrase.restricted({each for each in elements if each >= 0})
-    return phrase.is_possible
+    numbers = [mark.number for mark in outermost(part, Mark)] if part else []
+    return marks[0].phrase.restricted(numbers).is_possible
 
 
 def _productive(body: Expression, alive: Set[str]) -> Expression | None:
@@ -203,7 +201,7 @@ _FEWER: dict[str, str] = {
     "minProperties": "lower it",
     "maxProperties": "lower it",
     "contains": "lower minContains and maxContains",
-    "oneOf": "require in each option a property with a value of its own, such as a 'type'",
+    "oneOf": "give a property such as 'type' another value in each option, and require it",
     "not": "require fewer properties in it",
     "if": "require fewer properties in it",
     "dependentRequired": "name fewer properties",

@@ -17,7 +17,7 @@ Source: Cameron 1993, "Extending context-free grammars with permutation phrases"
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -76,8 +76,9 @@ class PermutationPhrase:
         """Nothing is written."""
         return Written(0, 0)
 
-    def restricted(self, elements: Set[int]) -> PermutationPhrase:
-        """The phrase where only these elements, by number, can be written."""
+    def restricted(self, marks: Iterable[int]) -> PermutationPhrase:
+        """The phrase where only the elements of these marks, by number, can be written."""
+        elements = {number - FIRST_ELEMENT for number in marks if number >= FIRST_ELEMENT}
         if len(elements) == len(self.elements):
             return self
         return replace(self, available=sum(1 << number for number in elements))
