@@ -66,8 +66,6 @@ _Groups = frozenset[int]
 class MatchOrder:
     """What the tree of a regex does not say: which part a matcher tries first, and the groups."""
 
-    #: The repetitions that try few copies first, by identity; the nodes are kept alive.
-    lazy: dict[int, Regex] = field(default_factory=dict)
     #: Parts that have at most one match at each position of a text, by identity.
     single: dict[int, Regex] = field(default_factory=dict)
     #: The numbers of the capturing groups, by identity.
@@ -154,7 +152,7 @@ class MatchOrder:
             begin = Repeat(part, least, least, span) if least > 1 else part
             first = self._first(begin, (more, *rest), depth + 1)
             return Concat((first, self._first(more, rest, depth + 1)), span)
-        is_lazy = id(regex) in self.lazy
+        is_lazy = regex.lazy
         ends_freely = not _may_be_empty(part) and not _without_empty_end(regex, *rest)
         if high is not None and ends_freely and not is_lazy:  # while another copy matches
             first = self._first(part, (), depth + 1)
@@ -185,10 +183,7 @@ class MatchOrder:
         if regex.high is None and not regex.low:
             return regex
         high = None if regex.high is None else regex.high - copies
-        fewer = Repeat(regex.part, max(regex.low - copies, 0), high, regex.span)
-        if id(regex) in self.lazy:
-            self.lazy[id(fewer)] = fewer
-        return fewer
+        return Repeat(regex.part, max(regex.low - copies, 0), high, regex.span, regex.lazy)
 
     def _items(self, regex: Regex) -> list[tuple[Regex, bool]]:
         """A regex as options in their order, each of texts, or (True) only of the empty text."""
@@ -226,7 +221,7 @@ class MatchOrder:
                     (item if is_empty else Concat((item, again), span), is_empty)
                     for item, is_empty in self._items(part)
                 ]
-                items.insert(0 if id(regex) in self.lazy else len(items), (Concat((), span), True))
+                items.insert(0 if regex.lazy else len(items), (Concat((), span), True))
                 return items
         raise Unordered
 

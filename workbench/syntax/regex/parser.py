@@ -321,10 +321,9 @@ def parse_regex(
 ) -> Regex:
     """The tree of a regex that has to match a whole text.
 
-    Lazy repetitions become greedy ones, which accept the same texts. Anchors at the edges have no
-    effect and are dropped, unless the regex is ``searched`` for inside a text, such as that of a
-    complement. A regex with other assertions is an ``Extension`` of kind ``ASSERTED``. ``written``
-    is the regex if it is only a part of ``source``.
+    Anchors at the edges have no effect and are dropped, unless the regex is ``searched`` for inside
+    a text, such as that of a complement. A regex with other assertions is an ``Extension`` of kind
+    ``ASSERTED``. ``written`` is the regex if it is only a part of ``source``.
 
     Raises: ParseError; LimitError past the time of the ``clock``, or for more characters in a row
             than its limit of states.
@@ -646,13 +645,11 @@ class Parser:
             is_possessive = not is_lazy and reader.rules.possessive and reader.take("+")
             span = reader.until_here(atom.span)
             if not isinstance(whole, Look):
-                whole = Repeat(whole, *bounds, span)
+                whole = Repeat(whole, *bounds, span, is_lazy)
             elif bounds[0] == 0:
                 whole = Concat((), span)  # copies of a condition are the condition, or nothing
             if is_possessive:
                 whole = self._atomic(whole, start, possessive=True)
-            if is_lazy:
-                self.order.lazy[id(whole)] = whole
             stacked += 1
 
     def _atomic(self, regex: Regex, start: int, *, possessive: bool = False) -> Regex:

@@ -142,12 +142,16 @@ class Alternate:
 @quick_init
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """From ``low`` to ``high`` copies of a part; ``high`` None is no upper bound."""
+    """From ``low`` to ``high`` copies of a part; ``high`` None is no upper bound.
+
+    A lazy one matches the same texts; only the order of a matcher's attempts differs.
+    """
 
     part: Regex
     low: int
     high: int | None
     span: Span
+    lazy: bool = False
 
     @property
     def children(self) -> tuple[Regex]:
@@ -157,7 +161,8 @@ class Repeat:
     def rebuild(self, function: Callable[[Regex], Regex]) -> Repeat:
         """The node with ``function`` applied to its child; itself where that does not change."""
         part = function(self.part)
-        return self if part is self.part else Repeat(part, self.low, self.high, self.span)
+        same = part is self.part
+        return self if same else Repeat(part, self.low, self.high, self.span, self.lazy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +267,8 @@ class Operation(StrEnum):
     BUT = "& ~"
     #: The texts of the only part without a proper prefix that is a text of it.
     SHORTEST = "lazy"
+    #: The texts of which a backtracking matcher, given nothing after them, matches all.
+    LEFTMOST_FIRST = "first"
 
 
 @dataclass(frozen=True, slots=True)
