@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.analysis.advice import lint
 from workbench.base.errors import LimitError, SourceError
 from workbench.base.limits import LIMITS, Limits
 from workbench.base.source import Source
@@ -170,9 +171,27 @@ def test_spans_of_rules() -> None:
     assert isinstance(body.items[0], Literal)
 
 
+def test_a_reversed_range_has_no_characters_as_in_llama_cpp() -> None:
+    grammar = Grammar.from_gbnf(r"root ::= [^a\]-[\x00-\x20]+ | [z-ax]")
+    assert [grammar.accepts(text) for text in ("b", "x", "z", "a", " ")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    (advice,) = [each for each in lint(grammar).advice if each.kind == "reversed_range"][:1]
+    assert grammar.source.text[advice.span.start : advice.span.end] == r"\]-["
+
+
+def test_a_byte_order_mark_is_no_part_of_a_grammar() -> None:
+    assert Grammar.from_gbnf('\ufeffroot ::= "a"').accepts("a")
+    assert Grammar.from_lark('\ufeffstart: "a"').accepts("a")
+
+
 def test_error_for_deep_nesting() -> None:
-    assert Grammar.from_gbnf("root ::= " + "(" * 64 + '"a"' + ")" * 64).accepts("a")
-    with pytest.raises(SourceError, match="nested deeper than 64"):
+    assert Grammar.from_gbnf("root ::= " + "(" * 128 + '"a"' + ")?" * 128).accepts("a")
+    with pytest.raises(SourceError, match="nested deeper than 128"):
         Grammar.from_gbnf("root ::= " + "(" * 10_000)
 
 

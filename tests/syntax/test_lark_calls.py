@@ -85,7 +85,7 @@ ERRORS = [
     ("incr([0:65])",       "from 0 to 64",         "too many bits"),
     (str(2**64),           "of 64 bits",           "a number too large"),
     ("nothing(1)",         "no function",          "no such function"),
-    ("incr(" * 100,        "nested too deeply",    "functions of functions"),
+    ("incr(" * 200,        "nested too deeply",    "functions of functions"),
 ]  # fmt: skip
 
 

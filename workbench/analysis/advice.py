@@ -38,6 +38,7 @@ from workbench.grammar.notations import Notation
 from workbench.pushdown.build import context_free
 from workbench.pushdown.cfg import Terminal, derives, gathered, least, terminals
 from workbench.pushdown.network import Network
+from workbench.syntax.gbnf import reversed_ranges
 from workbench.syntax.grammar_tree import (
     Expression,
     GrammarTree,
@@ -168,6 +169,24 @@ def count_advice(tree: GrammarTree) -> tuple[Advice, ...]:
     message = f"llama.cpp refuses a repetition of {_MAX_LLAMA_COUNT:,} times or more"
     hint = "choose a smaller number, or * or +, if llama.cpp reads the grammar"
     return tuple(Advice(message, span, "large_count", hint) for span in dict.fromkeys(spans))
+
+
+def reversed_range_advice(tree: GrammarTree) -> tuple[Advice, ...]:
+    """The ranges of a GBNF grammar from a higher to a lower character."""
+    source = tree.source
+    classes = dict.fromkeys(
+        node.span
+        for rule in tree.rules
+        for node in walk(rule.body)
+        if isinstance(node, Pattern) and source.text.startswith("[", node.span.start)
+    )
+    message = "a range from a higher to a lower character matches nothing"
+    hint = "swap its two ends, or escape the dash as \\-"
+    return tuple(
+        Advice(message, span, "reversed_range", hint)
+        for bracketed in classes
+        for span in reversed_ranges(source, bracketed)
+    )
 
 
 def _name_span(tree: GrammarTree, name: str) -> Span:
@@ -478,6 +497,7 @@ def _all_advice(grammar: Grammar, vocabulary: Vocabulary | None, seconds: float)
         advice += collision_advice(grammar.tree, grammar.start, limits)
     if grammar.notation is Notation.GBNF and grammar.tree is not None:
         advice += count_advice(grammar.tree)
+        advice += reversed_range_advice(grammar.tree)
     if grammar.is_generated:
         return Lint(tuple(sorted(advice, key=_order)))  # its rules are generated
     literals = in_time(literals_and_sets(grammar))

@@ -168,9 +168,9 @@ def parse_dataclass(
 
 
 def _prepare_lark() -> None:
-    from workbench.syntax.lark.resolve import common_terminals
+    from workbench.syntax.lark.resolve import module_terminals
 
-    common_terminals()
+    module_terminals("common")
 
 
 def _structural_tag(
@@ -404,8 +404,12 @@ def parse_grammar(
     return read if tree is read.tree else replace(read, tree=tree)
 
 
+#: The sign with which some editors begin a file; it is no part of the text.
+_BYTE_ORDER_MARK = "\ufeff"
+
+
 def text_source(text: str, name: str) -> Source:
-    """The text of a grammar with its name.
+    """The text of a grammar with its name, without a byte order mark.
 
     Raises: WorkbenchError if it is not a text.
     """
@@ -414,7 +418,7 @@ def text_source(text: str, name: str) -> Source:
             f"expected the text of a {name}, not {type(text).__name__}",
             "give its text; a file is read with Path.read_text",
         )
-    return Source(text, name)
+    return Source(text.removeprefix(_BYTE_ORDER_MARK), name)
 
 
 def notation_of(name: str) -> Notation:

@@ -19,7 +19,7 @@ from workbench.base.source import SURROGATE, Source, Span
 from workbench.syntax.kbnf.kbnf_lexer import END, LEXEMES_PER_CHECK, NOTHING, Lexeme, Lexemes
 
 #: The deepest nesting of brackets, as in KBNF: functions over the tree may recurse.
-NESTING = 64
+NESTING = 128
 #: The most lexemes of lookahead; the last lexeme is repeated this many times.
 _MAX_LOOKAHEAD = 8
 _TOO_LONG = "the grammar is very long; shorten it"

@@ -129,36 +129,61 @@ ESCAPES = Escapes(
 def class_ranges(source: Source, bracketed: Span) -> Ranges:
     """The characters of a class; ``-`` at either end, or after a range, is itself.
 
-    Raises: ParseError
+    A range from a higher to a lower character has none, as in llama.cpp.
+
+    Raises: ParseError for such a range in a class that has quotes, blanks or no other characters.
     """
+    negated = source.text.startswith("^", bracketed.start + 1)
+    ranges = _written_ranges(source, bracketed)
+    kept = [(low, high) for low, high, *_ in ranges if low <= high]
+    if not ranges:
+        message = "expected at least one character in the class"
+        hint = "any character is written '.'" if negated else 'the empty text is written ""'
+        raise ParseError(message, source, bracketed, hint)
+    wrong = next(((first, last) for low, high, first, last in ranges if low > high), None)
+    is_quoted = re.search(r"[\s\"]", _text(source, bracketed)) is not None
+    if wrong is not None and not negated and (is_quoted or not kept):
+        raise _reversed_range(source, *wrong, is_quoted=is_quoted)
+    characters = normalized(kept)
+    if negated:
+        return difference(ANY_CHARACTER, characters)
+    return intersection(ANY_CHARACTER, characters)
+
+
+def _reversed_range(source: Source, low: Span, high: Span, *, is_quoted: bool) -> ParseError:
+    """The error for a range from a higher to a lower character, which is probably a mistake."""
+    if is_quoted:
+        message = "brackets hold a class of characters, and this range is from high to low"
+        hint = "write (…)? for an optional part, or swap the two ends of the range"
+        return ParseError(message, source, low.to(high), hint)
+    message = "expected a range from a lower to a higher character"
+    error = ParseError(message, source, low.to(high), "swap the two ends")
+    return error.with_fix(f"{_text(source, high)}-{_text(source, low)}")
+
+
+def _written_ranges(source: Source, bracketed: Span) -> list[tuple[int, int, Span, Span]]:
+    """The ranges of a class with the spans of their ends; one character is a range of itself."""
     start, end = bracketed.start + 1, bracketed.end - 1
-    negated = source.text.startswith("^", start, end)
-    members = list(ESCAPES.characters(source, Span(start + negated, end)))
-    pieces: list[tuple[int, int]] = []
+    start += source.text.startswith("^", start, end)
+    members = list(ESCAPES.characters(source, Span(start, end)))
+    ranges: list[tuple[int, int, Span, Span]] = []
     index = 0
     while index < len(members):
         low, span = members[index]
-        high = low
+        high, last = low, span
         # a dash that was escaped begins no range
         if index + 2 < len(members) and source.text[members[index + 1][1].start] == "-":
             high, last = members[index + 2]
             index += 2
-            if high < low and re.search(r"[\s\"]", source.text[bracketed.start : bracketed.end]):
-                message = "brackets hold a class of characters, and this range is from high to low"
-                hint = "write (…)? for an optional part, or swap the two ends of the range"
-                raise ParseError(message, source, span.to(last), hint)
-            if high < low:
-                message = "expected a range from a lower to a higher character"
-                error = ParseError(message, source, span.to(last), "swap the two ends")
-                raise error.with_fix(f"{_text(source, last)}-{_text(source, span)}")
-        pieces.append((low, high))
+        ranges.append((low, high, span, last))
         index += 1
-    if not pieces:
-        message = "expected at least one character in the class"
-        hint = "any character is written '.'" if negated else 'the empty text is written ""'
-        raise ParseError(message, source, bracketed, hint)
-    ranges = normalized(pieces)
-    return difference(ANY_CHARACTER, ranges) if negated else intersection(ANY_CHARACTER, ranges)
+    return ranges
+
+
+def reversed_ranges(source: Source, bracketed: Span) -> list[Span]:
+    """The ranges of a class from a higher to a lower character; llama.cpp reads nothing there."""
+    ranges = _written_ranges(source, bracketed)
+    return [first.to(last) for low, high, first, last in ranges if low > high]
 
 
 def _text(source: Source, span: Span) -> str:

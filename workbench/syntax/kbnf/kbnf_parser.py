@@ -46,7 +46,7 @@ from workbench.syntax.regex.reader import Dialect
 #: The most digits of an ``except!`` limit.
 _MAX_LIMIT_DIGITS = 9
 #: The deepest nesting of brackets: functions over the tree may recurse.
-NESTING = 64
+NESTING = 128
 #: The hint when the time limit is reached.
 _TOO_LONG = "the grammar is very long; shorten it"
 
