@@ -30,6 +30,7 @@ import numpy as np
 from workbench.automata.assertion_automata import HINT, both, decided, smaller
 from workbench.automata.code_points import Alphabet, alphabet_of, character_machine
 from workbench.automata.graphs import reachable
+from workbench.automata.leftmost_first import leftmost_first
 from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa
@@ -268,6 +269,10 @@ class Looks:
     def _operation(self, regex: Combined) -> Regex:
         """The automaton of an operation, over symbols and assertions."""
         parts = [*map(self._with_guards, regex.parts)]
+        if regex.operation is Operation.LEFTMOST_FIRST:
+            symbols = self.symbols + 2 * len(self._assertions)
+            nfa, _ = leftmost_first(parts[0], self.symbols, symbols, self._limits)
+            return cast("Regex", Machine(smallest(nfa, self._limits), self.symbols, regex.span))
         first, *others = (smaller(self._nfa(part), self.symbols) for part in parts)
         if regex.operation is Operation.BOTH:
             nfa = both(first, others[0], self.symbols, self._limits)

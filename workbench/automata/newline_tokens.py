@@ -8,6 +8,7 @@ that does not, or with nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -69,6 +70,19 @@ def line_starts(
         )
         for column in range(limits.columns + 1)
     )
+
+
+def ended_tokens(newline: Dfa, terminals: Sequence[Dfa], limits: Limits) -> Dfa:
+    """The newline tokens that no first byte of another terminal continues to a longer one.
+
+    So a comment that is part of a newline token ends at a line break also where the token is
+    dropped, between brackets.
+    """
+    first = np.any([_first_bytes(machine) for machine in terminals], axis=0)
+    columns = np.unique(newline.classes[: len(first)][first[: len(newline.classes)]])
+    continued = (newline.table[:, columns] != DEAD).any(axis=1)
+    ended = replace(newline, finals=newline.finals & ~continued)
+    return intersection(ended, newline, limits)  # the smallest machine
 
 
 def _by_column(

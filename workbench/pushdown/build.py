@@ -27,9 +27,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.automata.build import regex_dfa
+from workbench.automata.build import regex_dfa, whole_matches
 from workbench.automata.graphs import reachable
-from workbench.automata.newline_tokens import line_starts
+from workbench.automata.match_ends import match_ends
+from workbench.automata.newline_tokens import ended_tokens, line_starts
 from workbench.automata.operations import difference, first_match, intersection
 from workbench.automata.small_dfa import small_dfa, smallest
 from workbench.base.dfa import DEAD, Dfa
@@ -88,10 +89,11 @@ from workbench.syntax.regex.tree import (
     Regex,
     asserted,
     combined,
+    has_look,
     walk,
     without_looks,
 )
-from workbench.syntax.rule_attributes import LineStart, Rules
+from workbench.syntax.rule_attributes import LineStart, MatchEnds, Rules
 
 
 def check_defined(tree: GrammarTree, rules: Mapping[str, Expression], start: str) -> None:
@@ -347,8 +349,39 @@ class Combining:
         """The terminal of a regex with assertions; an automaton if it tests its own text only."""
         pattern = asserted_pattern(regex, label, span)
         if first_looking_beyond(self._tree(pattern, {}), self.limits, self._looking) is None:
-            return Automaton(regex_dfa(pattern.regex, self.limits), label, span)
+            return self.own_text(regex, label, span)
         return pattern
+
+    def own_text(self, regex: Regex, label: str, span: Span) -> Expression:
+        """The terminal of a regex whose assertions see nothing around its text."""
+        asserted_regex = asserted_pattern(regex, label, span).regex
+        return Automaton(regex_dfa(asserted_regex, self.limits), label, span)
+
+    def first_matches(self, regex: Regex, label: str, span: Span) -> Expression | None:
+        """The texts that a backtracking matcher matches whole; None if these are all texts."""
+        if has_look(regex):
+            return self.terminal(combined(Operation.LEFTMOST_FIRST, regex), label, span)
+        dfa = whole_matches(regex, self.limits)
+        return None if dfa is None else Automaton(dfa, label, span)
+
+    def match_ends(self, regex: Regex) -> MatchEnds | None:
+        """How the matches of a regex end; None if they end in another way, or if it has looks."""
+        if has_look(regex):
+            terminal = self.terminal(combined(Operation.LEFTMOST_FIRST, regex), "", regex.span)
+            if not isinstance(terminal, Automaton):
+                return None
+            dfa = terminal.machine
+            if (dfa.table[dfa.finals] != DEAD).any():
+                return None
+            return MatchEnds(regex_of(terminal, {}), None, ())
+        ends = match_ends(regex, self.limits)
+        if ends is None:
+            return None
+        alone, running = (
+            None if dfa.is_empty else regex_of(Automaton(dfa, "", regex.span), {})
+            for dfa in ends[:2]
+        )
+        return MatchEnds(alone, running, ends[2])
 
     def overlap(self, parts: Sequence[Expression], rules: Rules) -> bool:
         """Whether two parts may match the same text, between some other texts."""
@@ -389,14 +422,15 @@ class Combining:
         terminals: Sequence[Expression],
         tab: int,
         rules: Rules,
-    ) -> tuple[LineStart, ...]:
-        """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``."""
+    ) -> tuple[tuple[LineStart, ...], Dfa]:
+        """The newline tokens that begin a line at column 0, 1, …, and those between brackets."""
         where = "in newlines or ignored text next to indentation"
         token, rest = (self._with_called(part, rules, where) for part in (newline, ignored))
         # what looks beyond a terminal leaves some of its texts out, wherever the terminal is
         plain = {name: _without_looks(body) for name, body in rules.items()}
         others = [self._with_called(_without_looks(part), plain) for part in terminals]
-        return line_starts(token, rest, others, tab, self.limits)
+        starts = line_starts(token, rest, others, tab, self.limits)
+        return starts, ended_tokens(token, others, self.limits)
 
     def _with_called(self, part: Expression, rules: Rules, where: str = _COMBINED) -> Dfa:
         called_rules = {name: rules[name] for name in all_called(part, rules)}

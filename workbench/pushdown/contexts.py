@@ -184,6 +184,8 @@ class _Contexts:
         self._unread: dict[_Call, None] = {}
         #: The call whose contexts are computed.
         self._reading: _Call | None = None
+        #: The contexts after expressions, by identity, once those after all rules are known.
+        self._ends_known: dict[tuple[int, Context], frozenset[Context]] = {}
         self._heads = {rule.name: rule for rule in reversed(tree.rules)}
         self._taken = Names(self._heads)
         self._names: dict[object, str] = {}
@@ -267,6 +269,14 @@ class _Contexts:
 
     def _ends(self, expression: Expression, before: Context) -> frozenset[Context]:
         """The contexts after an expression; those of calls as far as they are known."""
+        if self._reading is not None:
+            return self._new_ends(expression, before)
+        key = id(expression), before
+        if key not in self._ends_known:
+            self._ends_known[key] = self._new_ends(expression, before)
+        return self._ends_known[key]
+
+    def _new_ends(self, expression: Expression, before: Context) -> frozenset[Context]:
         match expression:
             case Nonterminal(name=name):
                 return self._after_call(name, before)

@@ -24,6 +24,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     any_characters,
 )
+from workbench.syntax.ranges import Ranges
 from workbench.syntax.regex.tree import Operation, Regex, combined
 
 if TYPE_CHECKING:
@@ -49,6 +50,16 @@ class LineStart(NamedTuple):
     before_end: Newlines
 
 
+class MatchEnds(NamedTuple):
+    """The matches of a regex, by what decides that they are not continued to a longer one."""
+
+    #: Those that no character continues; None if there are none.
+    alone: Regex | None
+    #: Those that the characters of ``run`` continue, and no others; None if there are none.
+    running: Regex | None
+    run: Ranges
+
+
 class LanguageOperations(Protocol):
     """Operations on the languages of expressions, which must not need a stack.
 
@@ -61,6 +72,18 @@ class LanguageOperations(Protocol):
 
     def terminal(self, regex: Regex, label: str, span: Span) -> Expression:
         """The terminal of a regex with assertions; an automaton if it tests its own text only."""
+        ...
+
+    def own_text(self, regex: Regex, label: str, span: Span) -> Expression:
+        """The terminal of a regex whose assertions see nothing around its text."""
+        ...
+
+    def first_matches(self, regex: Regex, label: str, span: Span) -> Expression | None:
+        """The texts that a backtracking matcher matches whole; None if these are all texts."""
+        ...
+
+    def match_ends(self, regex: Regex) -> MatchEnds | None:
+        """How the matches of a regex end; None if they end in another way, or if it has looks."""
         ...
 
     def overlap(self, parts: abc.Sequence[Expression], rules: Rules) -> bool:
@@ -90,11 +113,12 @@ class LanguageOperations(Protocol):
         terminals: abc.Sequence[Expression],
         tab: int,
         rules: Rules,
-    ) -> tuple[LineStart, ...]:
+    ) -> tuple[tuple[LineStart, ...], Dfa]:
         """The newline tokens that begin a line at column 0, 1, … up to ``limits.columns``.
 
         None at all if some texts of the other ``terminals`` continue a newline token, and some
-        do not.
+        do not. The machine is that of newline tokens between brackets, where they are dropped: of
+        those that no first byte of another terminal continues.
         """
         ...
 

@@ -194,7 +194,7 @@ def _gbnf() -> tuple[Context, ...]:
 
 def _lark() -> tuple[Context, ...]:
     from workbench.syntax.lark.lark_parser import STATEMENT_NAMES
-    from workbench.syntax.lark.resolve import common_terminals
+    from workbench.syntax.lark.resolve import module_terminals
 
     about = {
         "%import": "terminals of the module common",
@@ -210,7 +210,7 @@ def _lark() -> tuple[Context, ...]:
         Completion("%regex", "substrings of a text", '%regex {"substring_words": ""}', 2),
         Completion("%lark", "a nested grammar", "%lark {}", 1),
     )
-    terminals = _words(sorted(common_terminals()), "of common")
+    terminals = _words(sorted(module_terminals("common")), "of common")
     body = r"(?:^|\n)(?:[^\n:]*:|[ \t]*\||[ \t]+|%ignore[ \t]|%extend[ \t]|%override[ \t])[^\n]*?"
     return (
         Context(r"(?:^|\n)%import[ \t]+common\.(\w*)$", terminals, eager=True),

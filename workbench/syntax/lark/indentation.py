@@ -16,9 +16,8 @@ begins in one state and ends in another, and there is a copy of the rule for eac
     ENDED      the text has ended, and only ``_DEDENT`` may follow
     BRACKETS   between brackets; newline tokens are ignored
 
-The last newline token of a text must begin a line at column 0. Lark also accepts blanks there if
-they lead to the column of an open block; that would take a second copy of every rule, and a choice
-between the two in every block.
+The last newline token of a text must begin a line at column 0. Lark also accepts blanks there that
+lead to the column of an open block, which would take a second copy of every rule.
 
 Source: lark 1.3, ``lark/indenter.py``.
 """
@@ -32,6 +31,7 @@ from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import cast
 
+from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.limits import Clock
 from workbench.base.source import NO_SPAN, Source, Span
@@ -139,10 +139,12 @@ class IndentedRules:
     names: Names
     #: The rule of ignored text, which is called after every terminal.
     ignored: Rule
+    #: What may follow it at the end of a text.
+    ending: Expression
     #: The names of the terminals that are one string, by that string.
     strings: Mapping[bytes, str]
-    #: The newline tokens by column, from the terminals that may follow one.
-    line_starts: Callable[[Row[Expression]], Row[LineStart]]
+    #: The newline tokens by column and those between brackets, from the terminals around them.
+    line_starts: Callable[[Row[Expression]], tuple[Row[LineStart], Dfa]]
     clock: Clock | None
     _starts: Row[LineStart] = ()
     #: By name the bodies of the rules, of the blocks between ``_INDENT`` and ``_DEDENT``, and of
@@ -194,12 +196,11 @@ class IndentedRules:
         """
         self._copy_names.add(start)
         self._structure(start)
-        self._starts = self.line_starts([*self._terminals.values()])
+        self._starts, ended = self.line_starts([*self._terminals.values()])
         if not self._starts:
             newline = self.rules[self.indenter.NL_type]
-            message = (
-                f"some texts of the other terminals continue {newline.name!r}, and some do not"
-            )
+            name = repr(newline.name)
+            message = f"some texts of the other terminals continue {name}, and some do not"
             hint = "let it end where the first terminal of a line begins"
             raise BuildError(message, self.source, newline.name_span, hint, "unsupported")
         self._in_brackets = self.names.fresh(f"{self.ignored.name}_in_brackets")
@@ -212,18 +213,17 @@ class IndentedRules:
             else self._sequence((text, self._newline(0, _BEFORE_END)), rule.span)
             for state, text in texts.items()
         ]
-        begin = Nonterminal(self.ignored.name, self.ignored.span)
         whole = _choice(options) if options else no_text(rule.span)
-        rules = [replace(rule, body=self._sequence((begin, whole), rule.span))]
+        items = Nonterminal(self.ignored.name, self.ignored.span), whole, self.ending
+        rules = [replace(rule, body=self._sequence(items, rule.span))]
         while self._waiting:
             rules.append(self._copy_rule(*self._waiting.popleft()))
-        return [*rules, *self._newlines.values(), self._ignored_in_brackets()]
+        return [*rules, *self._newlines.values(), self._ignored_in_brackets(ended)]
 
-    def _ignored_in_brackets(self) -> Rule:
-        body = self.ignored.body
-        assert isinstance(body, Repetition), "any number of ignored texts"
-        newline = Nonterminal(self.indenter.NL_type, body.span)
-        body = Repetition(Choice((body.item, newline), body.span), 0, None, body.span)
+    def _ignored_in_brackets(self, newlines: Dfa) -> Rule:
+        span = self.ignored.span
+        newline = Automaton(newlines, self.indenter.NL_type, span)
+        body = Repetition(Choice((self.ignored.body, newline), span), 0, None, span)
         return replace(self.ignored, name=self._in_brackets, body=body)
 
     # the structure of the rules: brackets and blocks

@@ -28,6 +28,7 @@ from workbench.syntax.lark.lark_lexer import (
     lark_lexemes,
 )
 from workbench.syntax.lark.lark_tree import (
+    MODULES,
     Body,
     Definition,
     Imported,
@@ -149,14 +150,15 @@ class _Statements(Bodies):
     def _import(self, path: list[Part], name: Part, alias: Part | None) -> Imported:
         span = Span(path[0].start, name.end)
         words = tuple(self.cursor.text(part) for part in (*path, name))
-        if words[0] != "common" or len(words) != 2:
+        if words[0] not in MODULES or len(words) != 2:
             error = self.cursor.refused(
                 f"the module {'.'.join(words[:-1])!r}",
                 span,
-                "only what Lark's own module 'common' has is known; copy the rules here",
+                "only the terminals of Lark's own modules common, python and unicode are known; "
+                "copy the rules here",
             )
-            if len(words) == 2 and nearest(words[0], ("common",)):
-                raise error.with_fix("common", Span(path[0].start, path[0].end))
+            if len(words) == 2 and (module := nearest(words[0], MODULES)):
+                raise error.with_fix(module, Span(path[0].start, path[0].end))
             raise error
         name_span = Span(name.start, name.end)
         return Imported(words, self.cursor.text(alias or name), span, name_span)

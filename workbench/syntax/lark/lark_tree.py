@@ -170,6 +170,10 @@ class LarkGrammar:
     options: Mapping[str, object] | None = None
 
 
+#: The modules of lark whose terminals can be imported.
+MODULES = ("common", "python", "unicode")
+
+
 def is_terminal(name: str) -> bool:
     """Whether a name is that of a terminal: its first letter is upper-case."""
     return name.lstrip("_")[:1].isupper()
@@ -231,7 +235,7 @@ class MachineOperators:
         wholes = [operand(part) for part in parts if not isinstance(part, Complement)]
         others = [operand(part.part) for part in parts if isinstance(part, Complement)]
         rules = self.called_by(*wholes, *others)
-        label = self._label(body.span)
+        label = self.label(body.span)
         if (looking := operations.looking((*wholes, *others), rules)) is not None:
             operands = looking[: len(wholes)] or [any_characters(0, None, body.span)]
             whole = reduce(partial(combined, Operation.BOTH), operands)
@@ -275,7 +279,8 @@ class MachineOperators:
             raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
         return self.operations
 
-    def _label(self, span: Span) -> str:
+    def label(self, span: Span) -> str:
+        """The text at a span, shortened."""
         text = " ".join(self.source.text[span.start : span.end].split())
         return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as Row
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from workbench.base.errors import ParseError
 from workbench.base.limits import Clock
@@ -32,11 +33,11 @@ from workbench.syntax.grammar_tree import (
     Rule,
     Sequence,
     all_called,
-    called,
     choice,
     renamed,
     without_unused,
 )
+from workbench.syntax.lark.ignored_text import EndedText, IgnoredText
 from workbench.syntax.lark.indentation import IndentedRules
 from workbench.syntax.lark.lark_parser import parse_statements
 from workbench.syntax.lark.lark_tree import (
@@ -65,59 +66,11 @@ from workbench.syntax.lark.resolve import (
     undefined_name,
 )
 from workbench.syntax.lark.right_sides import condition_holds
+from workbench.syntax.lark.terminal_matches import TerminalMatches
 from workbench.syntax.rule_attributes import LanguageOperations, LineStart, rule_options
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IgnoredText:
-    """The rule for ignored text."""
-
-    rule: Rule
-    call: Nonterminal
-    #: Whether a text may begin with it.
-    begins: bool
-
-    @staticmethod
-    def of(grammar: LarkGrammar, bodies: tuple[Expression, ...], name: str) -> IgnoredText:
-        """Any number of the bodies, or at most one with the option ``skip_repetition: once``."""
-        span = bodies[0].span
-        options = grammar.options or {}
-        begins = grammar.options is None or options.get("allow_initial_skip") is True
-        most = 1 if options.get("skip_repetition") == "once" else None
-        rule = Rule(name, Repetition(choice(bodies, span), 0, most, span), span, span)
-        return IgnoredText(rule, Nonterminal(name, span), begins)
-
-    def after(self, terminal: Expression) -> Expression:
-        """A terminal followed by ignored text; nothing is ignored after the empty text."""
-        if isinstance(terminal, Literal) and not terminal.value:
-            return terminal
-        return Sequence((terminal, self.call), terminal.span)
-
-    def before_start(
-        self, rules: list[Rule], start: str, names: Names, is_called: bool
-    ) -> list[Rule]:
-        """The rules, with ignored text before the start rule, which they may call."""
-        start_index = next((index for index, rule in enumerate(rules) if rule.name == start), None)
-        if not self.begins or start_index is None:
-            return rules
-        rule = rules[start_index]
-        body: Expression = rule.body
-        if is_called and any(start in called(each.body) for each in rules):
-            # the start rule is recursive: calls refer to a copy without ignored text
-            again = names.fresh(f"{start}_again")
-
-            def name(call: str) -> str:
-                return again if call == start else call
-
-            rules = [
-                replace(each, name=name(each.name), body=renamed(each.body, name)) for each in rules
-            ]
-            body = Nonterminal(again, rule.name_span)
-        else:
-            rules = rules[:start_index] + rules[start_index + 1 :]
-        begun = replace(rule, body=Sequence((self.call, body), rule.body.span))
-        return [*rules[:start_index], begun, *rules[start_index:]]
-
+if TYPE_CHECKING:
+    from workbench.base.dfa import Dfa
 
 #: The scopes of a terminal's and of a rule's body.
 _TERMINAL, _RULE = Scope(lexical=True), Scope(lexical=False)
@@ -148,6 +101,9 @@ class _Lowering:
         self.uses = Instances(source, self.known, self._fresh)
         self.terminals = Terminals(source, self.known, prefix, self._in_terminal(), self._generate)
         self.operators = MachineOperators(source, operations, self.terminals.called_by)
+        self.matches = TerminalMatches(
+            self.known, self.terminals, self.operators, grammar.options is None
+        )
         #: Rules generated for parts of terminals, and those of nested grammars.
         self.more: list[Rule] = []
         self.inner: list[Rule] = []
@@ -168,16 +124,26 @@ class _Lowering:
 
     def rules(self) -> list[Rule]:
         """All rules, first the ones in the source."""
-        rules = [
-            self._rule(
-                self.prefix + name, definition, _TERMINAL if definition.is_terminal else _RULE
-            )
+        written = {
+            name: definition
             for name, definition in self.known.items()
             if not definition.parameters and not definition.indexed
-        ]
+        }
+        bodies = {
+            name: self._rule(self.prefix + name, definition, _RULE)
+            for name, definition in written.items()
+            if not definition.is_terminal
+        }
         while self.uses.waiting:
             self._lower_use(*self.uses.waiting.popleft())
+        # terminals are read last, when it is known which of them are no parts of others only
+        self.matches.used.add(self.start)
+        for name, definition in written.items():
+            if name not in bodies:
+                bodies[name] = self._rule(self.prefix + name, definition, _TERMINAL)
+        rules = [bodies[name] for name in written]
         rules = self._without_lazy_conflicts(rules + self.used)
+        rules = self._with_match_ends(rules)
         if self.indenter is not None:
             assert self.ignored_text is not None, "every terminal is followed by a call of it"
             others = [*self.more, *self.counting.rules, *self.inner, self.ignored_text.rule]
@@ -187,11 +153,11 @@ class _Lowering:
             self.written = (*rules, *others)
             if self.start not in {rule.name for rule in rules}:
                 return [*self.written]  # the builder reports the start symbol
-            return self._indent(self.indenter, self.ignored_text.rule)
+            return self._indent(self.indenter, self.ignored_text)
         if self.ignored_text is not None:
             is_called = self.start.removeprefix(self.prefix) in self.called
             rules = [
-                *self.ignored_text.before_start(rules, self.start, self.names, is_called),
+                *self.ignored_text.around_start(rules, self.start, self.names, is_called),
                 self.ignored_text.rule,
             ]
         rules += self.more + self.counting.rules + self.inner
@@ -199,21 +165,50 @@ class _Lowering:
         idle = self.terminals.absorbed.union(rule.name for rule in self.inner) - {self.start}
         return without_unused(rules, idle) if idle else rules
 
-    def _indent(self, indenter: Indenter, ignored: Rule) -> list[Rule]:
-        """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
-        operations = self.operators.required("%declare", ignored.span)
-        rules = {rule.name: rule for rule in self.written}
-        newline = Nonterminal(indenter.NL_type, ignored.span)
+    def _with_match_ends(self, rules: list[Rule]) -> list[Rule]:
+        """The rules, with ignored text whose parts end where lark's lexer ends them."""
+        ignored, operations = self.ignored_text, self.operators.operations
+        if ignored is None or operations is None or self.grammar.options is not None:
+            return rules
+        lower = self._in_terminal()
+        regexes = [self.matches.regex(body, lower(body)) for body in self.grammar.ignored]
+        known = [regex for regex in regexes if regex is not None]
+        if len(known) < len(regexes) or not known:
+            return rules
+        others = (*rules, *self.more, *self.counting.rules, *self.inner)
+        bodies = {rule.name: rule.body for rule in others}
+        if self.indenter is not None:
+            bodies |= {name: Literal(b"", ignored.call.span) for name in self.indenter.added}
+        ends = EndedText(known, operations, bodies, ignored, self.source)
+        if not self.terminals.cut and (changed := ends.without_assertions(rules, self.start)):
+            rules, self.ignored_text = changed
+        elif self.indenter is None:
+            self.ignored_text = ends.atomic()
+        return rules
 
-        def line_starts(terminals: Row[Expression]) -> tuple[LineStart, ...]:
-            called = self.terminals.called_by(newline, ignored.body, *terminals)
-            return operations.line_starts(
-                newline, ignored.body, terminals, indenter.tab_len, called
-            )
+    def _indent(self, indenter: Indenter, ignored: IgnoredText) -> list[Rule]:
+        """The rules of the start symbol, with newlines and blocks as the indenter makes them."""
+        operations = self.operators.required("%declare", ignored.call.span)
+        rules = {rule.name: rule for rule in self.written}
+        newline = Nonterminal(indenter.NL_type, ignored.call.span)
+
+        def line_starts(terminals: Row[Expression]) -> tuple[Row[LineStart], Dfa]:
+            between = ignored.rule.body
+            calls = self.terminals.called_by(newline, between, *terminals)
+            bodies = {name: rules[name].body if name in rules else calls[name] for name in calls}
+            return operations.line_starts(newline, between, terminals, indenter.tab_len, bodies)
 
         strings = {r.body.value: name for name, r in rules.items() if isinstance(r.body, Literal)}
         indented = IndentedRules(
-            self.source, indenter, rules, self.names, ignored, strings, line_starts, self.clock
+            self.source,
+            indenter,
+            rules,
+            self.names,
+            ignored.rule,
+            ignored.ending or Literal(b"", ignored.rule.span),
+            strings,
+            line_starts,
+            self.clock,
         ).rewritten(self.start)
         rules |= {rule.name: rule for rule in indented}
         reached = all_called(rules[self.start].body, {n: r.body for n, r in rules.items()})
@@ -255,7 +250,7 @@ class _Lowering:
             if options.lazy:
                 self.lazy[name] = definition.name_span
         elif definition.is_terminal and not definition.parameters and not definition.indexed:
-            body = self.terminals.of(name, definition)
+            body = self.matches.of_terminal(name)
         else:
             body = self._lower(definition.body, scope)
         return Rule(name, body, definition.name_span, definition.span, definition.priority)
@@ -281,8 +276,10 @@ class _Lowering:
                 item = self._lower(body.item, scope)
                 return self.counting.repetition(item, body.low, body.high, body.span)
             case Pattern():
-                parts = written_parts(self.source, body)
-                return self._with_ignored(self.counting.pattern(body, parts), scope)
+                matches = body if scope.lexical else self.matches.of_pattern(body)
+                if isinstance(matches, Pattern):
+                    matches = self.counting.pattern(matches, written_parts(self.source, matches))
+                return self._with_ignored(matches, scope)
             case TemplateUse():
                 return self._apply(body, scope)
             case Indexed():
@@ -332,6 +329,8 @@ class _Lowering:
         if scope.lexical:
             self._check_lexical(call.name, call.span, scope)
         node = Nonterminal(self.prefix + call.name, call.span) if self.prefix else call
+        if whole and not scope.lexical:
+            self.matches.used.add(node.name)
         return self._with_ignored(node, scope) if whole else node
 
     def _is_whole(self, definition: Definition, call: Nonterminal) -> bool:

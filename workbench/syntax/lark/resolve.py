@@ -1,8 +1,9 @@
 """Resolves names in a Lark grammar: imports, templates, rules with a parameter.
 
-Imported terminals come from ``common.lark`` of the installed lark, together with the terminals
-they call. Those whose regexes use lookbehind or lazy repetitions are redefined here by what they
-match. ``%override`` and ``%extend`` change an earlier definition; a duplicate name is an error.
+Imported terminals come from the modules of the installed lark, together with the terminals they
+call. Two of ``common`` are redefined by what they match, without lookbehind and lazy repetitions,
+so that they are read faster. ``%override`` and ``%extend`` change an earlier definition; a
+duplicate name is an error.
 
 Equal uses of a template share one rule. The rules are lowered from a queue, because a template may
 use itself.
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -45,31 +46,27 @@ _Node = TypeVar("_Node")
 #: Redefinitions. A string of Lark ends at the first quote after an even number of backslashes.
 _REDEFINED = r"""
 ESCAPED_STRING: "\"" /([^"\\\n]|\\.)*/ "\""
-_STRING_INNER: /.*/
-_STRING_ESC_INNER: /([^\\\n]|\\.)*/
 C_COMMENT: /\/\*([^*]|\*+[^*\/])*\*+\//
 """
 _NAME = re.compile(r"^(\w+)\s*:", re.MULTILINE)
 
 
 @cache
-def common_terminals() -> Mapping[str, Definition]:
-    """All terminals of the module ``common`` by name."""
+def module_terminals(module: str) -> Mapping[str, Definition]:
+    """All terminals of one of lark's ``MODULES`` by name."""
     from workbench.syntax.lark.lark_parser import parse_statements
 
-    module = files("lark").joinpath("grammars", "common.lark").read_text(encoding="utf-8")
-    given = set(_NAME.findall(_REDEFINED))
-    kept = [line for line in module.splitlines() if line.split(":")[0].strip() not in given]
-    text = "\n".join(kept) + _REDEFINED
-    return {
-        definition.name: definition
-        for definition in parse_statements(Source(text, "common")).definitions
-    }
+    text = files("lark").joinpath("grammars", f"{module}.lark").read_text(encoding="utf-8")
+    if module == "common":
+        given = set(_NAME.findall(_REDEFINED))
+        kept = [line for line in text.splitlines() if line.split(":")[0].strip() not in given]
+        text = "\n".join(kept) + _REDEFINED
+    definitions = parse_statements(Source(text, module)).definitions
+    return {each.name: each for each in definitions if each.is_terminal}
 
 
-def with_dependencies(name: str) -> tuple[str, ...]:
-    """A terminal of ``common``, then all terminals it calls."""
-    terminals = common_terminals()
+def with_dependencies(name: str, terminals: Mapping[str, Definition]) -> tuple[str, ...]:
+    """A terminal of a module, then all terminals it calls."""
     names, waiting = {name: None}, [name]
     while waiting:
         calls = called(cast("Expression", terminals[waiting.pop(0)].body))
@@ -162,36 +159,48 @@ def _import_terminals(
     source: Source, imports: tuple[Imported, ...], own_names: set[str]
 ) -> dict[str, Definition]:
     """The imported terminals and those they call, under their names in this grammar."""
-    given: dict[str, str] = {}
-    spans: dict[str, Span] = {}
-    for statement in imports:
-        name = statement.path[-1]
-        if name not in common_terminals():
-            otherwise = "it has WS, NUMBER, CNAME and others"
-            hint, fix = suggestion(name, common_terminals(), otherwise)
-            message = f"Lark's module 'common' has no terminal {name!r}"
-            raise ParseError(message, source, statement.name_span, hint, fix=fix)
-        given.setdefault(name, statement.alias)
-        for part in with_dependencies(name):
-            spans.setdefault(part, statement.span)
-    for name in spans:
-        given.setdefault(name, f"COMMON__{name}" if name in own_names else name)
-    imported = {}
-    for statement in imports:
-        imported[statement.alias] = _from_common(
-            statement.path[-1], statement.alias, statement.span, given
-        )
-    for name, span in spans.items():
-        imported.setdefault(given[name], _from_common(name, given[name], span, given))
+    imported: dict[str, Definition] = {}
+    for module in dict.fromkeys(statement.path[0] for statement in imports):
+        statements = [statement for statement in imports if statement.path[0] == module]
+        taken = own_names | imported.keys()
+        imported |= _import_from(source, module, statements, taken)
     return imported
 
 
-def _from_common(name: str, called: str, span: Span, given: Mapping[str, str]) -> Definition:
-    """A terminal of ``common`` with the span of its import."""
-    terminal = with_span(common_terminals()[name], span)
-    return replace(
-        terminal, name=called, body=renamed(cast("Expression", terminal.body), given.__getitem__)
-    )
+def _import_from(
+    source: Source, module: str, statements: Sequence[Imported], taken: Set[str]
+) -> dict[str, Definition]:
+    terminals = module_terminals(module)
+    given: dict[str, str] = {}
+    spans: dict[str, Span] = {}
+    for statement in statements:
+        name = statement.path[-1]
+        if name not in terminals:
+            some = ", ".join(list(terminals)[:3])
+            otherwise = "it has WS, NUMBER, CNAME and others" if module == "common" else ""
+            hint, fix = suggestion(name, terminals, otherwise or f"it has {some} and others")
+            message = f"Lark's module {module!r} has no terminal {name!r}"
+            raise ParseError(message, source, statement.name_span, hint, fix=fix)
+        given.setdefault(name, statement.alias)
+        for part in with_dependencies(name, terminals):
+            spans.setdefault(part, statement.span)
+    taken = {*taken, *given.values()}
+    for name in spans:
+        given.setdefault(name, f"{module.upper()}__{name}" if name in taken else name)
+    imported = {}
+    for statement in statements:
+        terminal = with_span(terminals[statement.path[-1]], statement.span)
+        imported[statement.alias] = _renamed(terminal, statement.alias, given)
+    for name, span in spans.items():
+        terminal = with_span(terminals[name], span)
+        imported.setdefault(given[name], _renamed(terminal, given[name], given))
+    return imported
+
+
+def _renamed(terminal: Definition, name: str, given: Mapping[str, str]) -> Definition:
+    """A terminal of a module under another name."""
+    body = renamed(cast("Expression", terminal.body), given.__getitem__)
+    return replace(terminal, name=name, body=body)
 
 
 def undefined_name(
@@ -200,7 +209,7 @@ def undefined_name(
     """The error for a call of an undefined name."""
     message = f"no rule or terminal is called {call.name!r}"
     kind = "undefined_nonterminal"
-    if call.name in common_terminals():
+    if call.name in module_terminals("common"):
         hint = f"write %import common.{call.name}"
         end = len(source.text)
         line = ("" if source.text.endswith("\n") else "\n") + f"%import common.{call.name}\n"
