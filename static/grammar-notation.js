@@ -12,6 +12,7 @@ import { emit, on, state, wholeOf } from "./state.js";
 const SWITCHES = [
   ["closed", true],
   ["order", "any"],
+  ["spellings", "any"],
 ];
 
 /** The label around a field. @param {HTMLElement} field */

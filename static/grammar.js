@@ -115,7 +115,7 @@ function createCard({ element, server }) {
     layout: find(".layout select"),
     longest: find(".longest input"),
     leftOut: find(".left-out"),
-    boxes: { closed: find(".closes input"), order: find(".any-order input") },
+    boxes: { closed: find(".closes input"), order: find(".any-order input"), spellings: find(".any-spelling input") },
     kinds: find(".notation"),
     tabs: find(".sections"),
     panel: find(".panel"),

@@ -78,7 +78,15 @@ const MACHINE = [
 const WHITE_SPACE = {
   name: "whitespace",
   title: "White space: runs and the picture have one space, and tests accept any; other choices are for tests too",
-  labels: { auto: "writes one space", any: "any blanks", "one space": "one space only", compact: "no blanks" },
+  labels: {
+    auto: "writes one space",
+    any: "any blanks",
+    "one space": "one space only",
+    compact: "no blanks",
+    "indent 2": "lines, indented by 2",
+    "indent 4": "lines, indented by 4",
+    "indent tab": "lines, indented by tabs",
+  },
 };
 
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu

@@ -44,6 +44,9 @@ CHECKED = [
     (("--whitespace", "1"), '{ "a" : null , "b" : "2020-01-31" }', 0, "runs of one character"),
     (("--whitespace", "1"), '{"a":null,  "b":"2020-01-31"}', 1, "a run of two characters"),
     (("--whitespace", "0"), DECLARED, 2, "a number is positive"),
+    (("--spellings", "any"), DECLARED.replace("a", "\\u0061"), 0, "an escape of a letter"),
+    ((), DECLARED.replace("a", "\\u0061"), 1, "names are written as programs write them"),
+    (("--whitespace", "indent 2"), DECLARED, 1, "a line for each member"),
     (("--closed",), DECLARED, 0, "the object is closed already"),
 ]
 
@@ -60,6 +63,16 @@ def test_without_the_document_the_reference_is_an_error(files: tuple[str, ...]) 
     assert result.exit_code == 2
     assert "nothing is fetched" in result.stderr
     assert "--document" in result.stderr
+
+
+def test_a_reference_is_relative_to_the_file_of_the_schema(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    main, other = tmp_path / "folder" / "schema.json", tmp_path / "pair.json"
+    main.write_text(json.dumps({"$ref": "../pair.json"}))
+    other.write_text(json.dumps({"const": 1}))
+    files = "--json-schema", str(main), "--document", str(other)
+    assert check(*files, text="1").exit_code == 0
+    assert check(*files, text="2").exit_code == 1
 
 
 def test_an_unknown_choice_names_the_known_ones(files: tuple[str, ...]) -> None:

@@ -180,6 +180,19 @@ def test_other_engines_get_the_layout_or_a_note(engine: str, compact: str, one_s
     assert compact not in export(Grammar.from_json_schema(SCHEMA), engine)
 
 
+def test_other_engines_get_the_indentation_or_a_note() -> None:
+    grammar = Grammar.from_json_schema(SCHEMA, whitespace="indent 4")
+    assert "indent=4" in export(grammar, "xgrammar")
+    assert export_notes(grammar, "llguidance") == (
+        "the engine chooses the white space: the layout 'indent 4' is left out",
+    )
+    tabs = Grammar.from_json_schema(SCHEMA, whitespace="indent tab", spellings="any")
+    assert [note.partition(":")[0] for note in export_notes(tabs, "xgrammar")] == [
+        "the engine chooses the white space",
+        "the engine chooses the spellings",
+    ]
+
+
 def test_other_engines_note_what_they_do_not_have() -> None:
     documents = {"other": {"type": "string"}}
     grammar = Grammar.from_json_schema(

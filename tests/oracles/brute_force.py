@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+
+import workbench as wb
+from workbench.grammar.grammar import Grammar
+from workbench.vocabulary.vocabulary import Vocabulary
 
 #: Whether a text is in a language.
 Language = Callable[[bytes], bool]
@@ -53,3 +57,24 @@ def pieces(text: bytes) -> set[bytes]:
 def is_viable(language: Language, text: bytes, alphabet: bytes, most: int) -> bool:
     """Whether some continuation of at most ``most`` bytes of an alphabet makes a text accepted."""
     return any(language(text + more) for more in byte_texts(alphabet, most))
+
+
+def check_masks(grammar: Grammar, texts: Sequence[bytes], tokens: Sequence[bytes]) -> None:
+    """Compare the masks along every text of a finite grammar with the texts that continue there.
+
+    ``tokens`` are multibyte ones; each byte of the texts is a token too.
+    """
+    tokens = [*(bytes([byte]) for byte in sorted({b for text in texts for b in text})), *tokens]
+    constraint = wb.compile(grammar, Vocabulary(tokens))
+    for text in texts:
+        state = constraint.initial
+        for end in range(len(text)):
+            beginnings = [text[:end] + token for token in tokens]
+            expected = {
+                number
+                for number, beginning in enumerate(beginnings)
+                if any(other.startswith(beginning) for other in texts)
+            }
+            assert set(constraint.mask(state)) == expected, text[:end]
+            state = constraint.advance(state, tokens.index(text[end : end + 1]))
+        assert constraint.is_final(state)

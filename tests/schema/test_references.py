@@ -121,6 +121,12 @@ CASES: list[tuple[Any, dict[str, Any], Any, bool | None, str]] = [
         False,
         "but that of 'properties'",
     ),
+    ({"$ref": "./n.json#c"}, {"n.json": WHOLE}, -1, False, "a path may begin with a dot"),
+    ({"$ref": "n.json#c"}, {"./n.json": WHOLE}, -1, False, "so may the address of a document"),
+    ({"$ref": "../n.json"}, {"../n.json": {"$ref": "m.json"}, "../m.json": {"const": 1}}, 2, False, "outside the folder"),
+    ({"$ref": "d/n.json"}, {"d/n.json": {"$ref": "../m.json"}, "m.json": {"const": 1}}, 2, False, "back to the folder"),
+    ({"$id": "d/s.json", "$ref": "n.json"}, {"d/n.json": {"const": 1}}, 2, False, "a relative base"),
+    ({"$id": "d/s.json", "$ref": "/n.json"}, {"/n.json": {"const": 1}}, 2, False, "an absolute path"),
     (TREE, {}, {"children": [{"daat": 1}]}, True, "a tree alone is open"),
     (STRICT, {"t": TREE}, {"children": [{"data": 1}]}, True, "the strict tree"),
     (STRICT, {"t": TREE}, {"children": [{"daat": 1}]}, False, "is strict at every depth"),
@@ -151,6 +157,15 @@ def test_rules_of_a_document_have_the_place_of_the_reference() -> None:
     assert all(rule.span.end <= len(grammar.source.text) for rule in grammar.tree.rules)
     places = {grammar.source.text[rule.span.start : rule.span.end] for rule in grammar.tree.rules}
     assert '"d"' in places
+
+
+def test_error_for_an_address_like_another_one() -> None:
+    schema = '{"$id": "https://example.test/a/b", "$ref": "defs.jsn#/x"}'
+    near = "https://example.test/a/defs.json"
+    with pytest.raises(BuildError, match=r"which is 'https://example\.test/a/defs\.jsn'") as caught:
+        Grammar.from_json_schema(schema, documents={near: {"x": True}})
+    assert caught.value.hint == f"did you mean {near!r}?"
+    assert caught.value.fix == f'"{near}#/x"'
 
 
 #   schema, documents, the name of the text with the error, words of the message

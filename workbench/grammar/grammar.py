@@ -144,6 +144,7 @@ class Grammar(Language):
         whitespace: str | int = "auto",
         order: str = "declared",
         format: str = "assert",
+        spellings: str = "usual",
         closed: bool = False,
         unasserted: Sequence[str] = (),
         documents: Mapping[str, str | dict[str, Any] | bool] | None = None,
@@ -155,18 +156,22 @@ class Grammar(Language):
         ``schema``      its text, its value, or a model's class or a ``TypeAdapter`` of Pydantic,
                         with which ``parse`` returns a validated instance.
         ``whitespace``  ``any`` (in runs of at most 36 characters), a number (any, in runs of at
-                        most so many), ``one space`` (as ``json.dumps``), or ``compact``; ``auto``
-                        accepts any and generates one space (``for_generation``).
+                        most so many), ``one space`` (as ``json.dumps``), ``compact``, or as
+                        ``json.dumps`` with ``indent``: ``indent 2``, ``indent 4``, ``indent tab``;
+                        ``auto`` accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.
         ``format``      ``assert`` accepts only strings of the format; ``python`` without leap
                         seconds, which ``datetime`` lacks; ``annotation`` all strings.
+        ``spellings``   ``usual``: names, constants and formats without needless escapes, integers
+                        in digits; ``any``: also ``"\\u0061"`` for ``"a"``, and 67.0 for 67.
         ``closed``      an object has only the members that its schema, or all parts of an
                         ``allOf`` together, name, as in strict tool calls; a schema that says what
                         other members are keeps them.
         ``unasserted``  keywords that are left out wherever the schema has them, such as
                         ``["uniqueItems"]``, each with a note: for a schema that is refused because
                         of one of them. Values that violate them are then accepted.
-        ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched.
+        ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched. A
+                        relative address is relative to the schema's own.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
                 pointer of an unsupported keyword, or if there is no instance; LimitError.
@@ -183,6 +188,7 @@ class Grammar(Language):
             whitespace=whitespace,
             order=order,
             format=format,
+            spellings=spellings,
             closed=closed,
             unasserted=unasserted,
             documents=documents,

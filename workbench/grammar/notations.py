@@ -218,7 +218,11 @@ class Option:
 
 
 #: The white space between the lexemes of JSON; a number is the most characters of each run.
-_WHITESPACE = Option("auto", ("auto", "any", "one space", "compact"), takes_number=True)
+_WHITESPACE = Option(
+    "auto",
+    ("auto", "any", "one space", "compact", "indent 2", "indent 4", "indent tab"),
+    takes_number=True,
+)
 #: The most digits of a number: a larger one than any limit is an error of the limit.
 _MOST_DIGITS = 9
 
@@ -260,6 +264,7 @@ class Notation(StrEnum):
             "whitespace": _WHITESPACE,
             "order": Option("declared", ("declared", "any")),
             "format": Option("assert", ("assert", "annotation", "python")),
+            "spellings": Option("usual", ("usual", "any")),
             "closed": Option(False, (False, True)),
             "unasserted": Option("", takes_words=True),
             "documents": Option(None),

@@ -7,10 +7,10 @@ an alphabet in any encoding and determines its atom. The automaton of a set of s
 
 The automata of a list of words and of its complement (``words_machine`` and
 ``all_but_words_machine``) are built directly as tries, without a subset construction, because every
-object of a schema has one for its undeclared names. Along the words they accept fewer encodings:
-printable ASCII without escapes, quotes and backslashes with a backslash, control characters by any
-of their escapes, all other characters as UTF-8 or by ``\u``. In the complement, a string that
-differs from all words may continue with every encoding.
+object of a schema has one for its undeclared names. Along the words they accept fewer encodings,
+unless any spelling is chosen: printable ASCII without escapes, quotes and backslashes with a
+backslash, control characters by any of their escapes, all other characters as UTF-8 or by ``\u``.
+In the complement, a string that differs from all words may continue with every encoding.
 
 Source: the grammar of strings in RFC 8259, section 7. A lone surrogate is not a character and is
         not accepted: section 8.2 calls its meaning unpredictable.
@@ -394,18 +394,19 @@ _Path = tuple[tuple[int, ...], ...]
 
 #: The states before the opening quote and after the closing one.
 _OPEN, _CLOSED = 0, 1
-_ESCAPES = {meant: letter for letter, meant in SHORT_ESCAPES.items() if letter != "/"}
+_ESCAPES = {meant: letter for letter, meant in SHORT_ESCAPES.items()}
 
 
-def encodings(character: str) -> list[_Path]:
-    """The accepted encodings of a character of a listed word."""
+def encodings(character: str, *, any_spelling: bool = False) -> list[_Path]:
+    """The accepted encodings of a character of a listed word; all if ``any_spelling``."""
     code = ord(character)
-    if _is_plain(character):
+    plain = _is_plain(character)
+    if plain and not any_spelling:
         return [((code,),)]
-    paths = [] if character in '"\\' else [_unicode_escape(code)]
+    paths = [] if character in '"\\' and not any_spelling else [_unicode_escape(code)]
     if character in _ESCAPES:
         paths.append(((BACKSLASH,), (ord(_ESCAPES[character]),)))
-    if code >= 0x7F:
+    if plain or code >= 0x7F:
         paths.append(tuple((byte,) for byte in character.encode()))
     return paths
 
@@ -426,7 +427,9 @@ def _unicode_escape(code: int) -> _Path:
     )
 
 
-def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
+def words_machine(
+    words: Iterable[str], limits: Limits = LIMITS, *, any_spelling: bool = False
+) -> Dfa:
     """The automaton of the literals of exactly these strings."""
     rows: list[dict[int, State]] = [{}, {}, {}]
     rows[_OPEN][QUOTE] = 2
@@ -438,7 +441,7 @@ def words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
             if target is None:
                 target = nodes[source, character] = len(rows)
                 rows.append({})
-                for path in encodings(character):
+                for path in encodings(character, any_spelling=any_spelling):
                     _add_path(rows, source, path, target)
             source = target
         rows[source][QUOTE] = _CLOSED
@@ -467,9 +470,11 @@ def _add_path(rows: list[dict[int, State]], state: State, path: _Path, end: Stat
     rows[state] |= dict.fromkeys(path[-1], end)
 
 
-def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
+def all_but_words_machine(
+    words: Iterable[str], limits: Limits = LIMITS, *, any_spelling: bool = False
+) -> Dfa:
     """The literals of all other strings: a trie whose other edges lead to states for any string."""
-    free, classes, root = _outside()
+    free, classes, root = _outside(any_spelling)
     nodes: dict[tuple[State, str], State] = {}
     ends = []
     for word in words:
@@ -478,13 +483,14 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
             state = nodes.setdefault((state, character), root + 1 + len(nodes))
         ends.append(state)
     limits.check("states", len(free) + len(nodes), "name fewer strings")
-    plain = [(*edge, target) for edge, target in nodes.items() if _is_plain(edge[1])]
-    others = [(*edge, target) for edge, target in nodes.items() if not _is_plain(edge[1])]
+    edges = [(*edge, target) for edge, target in nodes.items()]
+    plain = [] if any_spelling else [edge for edge in edges if _is_plain(edge[1])]
+    others = [edge for edge in edges if any_spelling or not _is_plain(edge[1])]
     used = {ord(character) for _, character, _ in plain}
     used.update(
         b
         for _, character, _ in others
-        for path in encodings(character)
+        for path in encodings(character, any_spelling=any_spelling)
         for alternatives in path
         for b in alternatives
     )
@@ -499,8 +505,8 @@ def all_but_words_machine(words: Iterable[str], limits: Limits = LIMITS) -> Dfa:
     if others:
         rows = list(table)
         for source, character, target in others:
-            for path in encodings(character):
-                _redirect(rows, classes, source, path, target)
+            for path in encodings(character, any_spelling=any_spelling):
+                _redirect(rows, classes, source, path, target, len(free))
         table = np.array(rows, np.int32)
     return Dfa(classes, table, np.arange(len(table)) == _CLOSED)
 
@@ -521,11 +527,12 @@ def _redirect(
     state: State,
     path: _Path,
     end: State,
+    shared: int,
 ) -> None:
-    """Redirect one encoding of a character to ``end``; shared states on its path are copied."""
+    """Redirect one encoding of a character to ``end``; the ``shared`` first states are copied."""
     for alternatives in path[:-1]:
         target = int(rows[state][classes[alternatives[0]]])
-        if target < len(_outside().table):
+        if target < shared:
             rows.append(rows[target].copy())
             target = len(rows) - 1
         rows[state][classes[list(alternatives)]] = target
@@ -548,8 +555,9 @@ class _Outside(NamedTuple):
 
 
 @cache
-def _outside() -> _Outside:
-    free, listed = character_machine(ONE_ATOM), character_machine(ONE_ATOM, unescaped=True)
+def _outside(any_spelling: bool) -> _Outside:
+    free = character_machine(ONE_ATOM)
+    listed = free if any_spelling else character_machine(ONE_ATOM, unescaped=True)
     rows = np.full((2, 256), DEAD, np.int32)
     # every complete character leads to state 2, where any string is accepted
     onward = [*range(2, len(free.table) + 2), 2, _CLOSED, DEAD]

@@ -154,8 +154,9 @@ def _rules(
     if spacing.blank is not None:
         whole = Row((spacing.blank, whole, spacing.blank), instances.span)
     while writer.waiting:
-        name, lazy = writer.waiting.popleft()
+        name, lazy, level = writer.waiting.popleft()
         writer.clock.check()
+        writer.enter(level, lazy.span)
         _write(name, lazy, writer)
     rules = [Rule(start, whole, instances.span, instances.span), *writer.rules, *spacing.rules]
     return productive_rules(rules, start) if writer.without_text else rules
@@ -171,7 +172,7 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     options = writer.leaves(lazy, span)
     separate, index = len(shapes) > 1, len(rules)
     for shape in shapes:
-        rule_index, key = len(rules), _key(shape)
+        rule_index, key = len(rules), _key(shape, writer.level)
         if key in writer.shared:
             options.append(Nonterminal(writer.shared[key], span))
             continue
@@ -189,11 +190,11 @@ def _write(name: str, lazy: LazySet, writer: RuleWriter) -> None:
     rules.insert(index, Rule(name, choice(options, span), span, span))
 
 
-def _key(shape: Objects | Arrays) -> Hashable:
+def _key(shape: Objects | Arrays, level: int | None) -> Hashable:
     """A key of an object with properties: objects with equal keys have the same texts."""
     if isinstance(shape, Arrays) or not shape.properties:
         return None
-    names = *shape.properties.items(), shape.required, shape.undeclared
+    names = *shape.properties.items(), shape.required, shape.undeclared, level
     return names, shape.extras, shape.low, shape.high, shape.some
 
 

@@ -9,15 +9,16 @@ names its address.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from urllib.parse import unquote, urljoin
+from urllib.parse import unquote, urljoin, urlsplit
 
 from workbench.base.diagnostics import suggestion
-from workbench.base.errors import WorkbenchError
+from workbench.base.errors import BuildError, WorkbenchError
 from workbench.base.limits import check_time_budget
 from workbench.schema.schema_reader import (
     Document,
@@ -190,7 +191,7 @@ def given_documents(documents: Mapping[str, Any]) -> tuple[Document, ...]:
         if not isinstance(address, str):
             raise WorkbenchError(f"expected the address of a schema, as text, not {address!r}")
     return tuple(
-        Document(schema_source(schema, address), address.partition("#")[0])
+        Document(schema_source(schema, address), _resolve("", address.partition("#")[0]))
         for address, schema in documents.items()
     )
 
@@ -278,12 +279,7 @@ class References:
             absolute, _, fragment = _resolve(self.base(around), address).partition("#")
             node = self._find(absolute)
             if node is None:
-                raise unsupported(
-                    reference,
-                    f"{address!r} is not in this text, and nothing is fetched",
-                    "copy the schema into '$defs', or give the document with 'documents' or "
-                    "'--document'",
-                )
+                raise self._not_given(reference, absolute)
             resource = node
         target = self.inside(resource, unquote(fragment))
         if target is None:
@@ -294,6 +290,16 @@ class References:
         if target.document is not self.document and target.document.referred_from is None:
             target.document.referred_from = reference.shown_span
         return target
+
+    def _not_given(self, reference: Node, absolute: str) -> BuildError:
+        """The error of a reference to a document that is not given, with its resolved address."""
+        address, mark, fragment = str(reference.value).partition("#")
+        resolved = "" if absolute == address else f", which is {absolute!r},"
+        message = f"{reference.value!r}{resolved} is not in this text, and nothing is fetched"
+        hint = "copy the schema into '$defs', or give the document with 'documents' or '--document'"
+        hint, near = suggestion(absolute, sorted(self._given), hint)
+        fix = json_text(near + mark + fragment) if near else None
+        return unsupported(reference, message, hint).with_fix(fix, reference.span)
 
     def _addresses(self, document: Document) -> Iterator[str]:
         """The usual addresses of the schemas of a document: its definitions."""
@@ -435,8 +441,16 @@ class References:
 
 
 def _resolve(base: str, address: str) -> str:
-    """An address resolved against a base; an invalid one is returned unchanged."""
+    """An address resolved against a base; an invalid one is returned unchanged.
+
+    Between files without addresses, ``..`` may lead out of the folder of the schema, which
+    addresses do not allow (RFC 3986, section 5.2.4).
+    """
     try:
-        return urljoin(base, address)
+        is_path = base[:1] != "/" and not any((*urlsplit(base)[:2], *urlsplit(address)[:2]))
+        if not is_path or not address or address[0] in "/?#":
+            return urljoin(base, address)
     except ValueError:
         return address
+    path, mark, rest = address.partition("#")
+    return posixpath.normpath(posixpath.join(posixpath.dirname(base), path)) + mark + rest

@@ -24,6 +24,7 @@ from workbench.syntax.grammar_tree import (
     Expression,
     Literal,
     Nonterminal,
+    Repetition,
     Rule,
     Sequence,
 )
@@ -41,6 +42,11 @@ class Whitespace(StrEnum):
     COMPACT = "compact"
     #: One space after commas and colons, as ``json.dumps`` writes: ``{"a": 1, "b": 2}``.
     ONE_SPACE = "one space"
+    #: A line for each member and item, as ``json.dumps`` writes with ``indent``: a level is two
+    #: spaces, four spaces or a tab.
+    INDENT_2 = "indent 2"
+    INDENT_4 = "indent 4"
+    INDENT_TAB = "indent tab"
 
 
 class Formats(StrEnum):
@@ -60,6 +66,15 @@ class Order(StrEnum):
     #: The order in which the schema declares them.
     DECLARED = "declared"
     #: Any order.
+    ANY = "any"
+
+
+class Spellings(StrEnum):
+    """How the characters of property names, constants and formats, and integers, are written."""
+
+    #: Printable ASCII without escapes, and integers in digits alone, as programs write them.
+    USUAL = "usual"
+    #: Every character by any of its escapes too, and integers with a fraction of zeros.
     ANY = "any"
 
 
@@ -84,6 +99,7 @@ class SchemaOptions:
     whitespace: Whitespace | str | int = Whitespace.AUTO
     format: Formats | str = Formats.ASSERTED
     order: Order | str = Order.DECLARED
+    spellings: Spellings | str = Spellings.USUAL
     #: Whether an object has only the members that its schemas name, as in strict tool calls
     #: (``algebra.closing``).
     closed: bool = False
@@ -101,6 +117,7 @@ class SchemaOptions:
             )
         _check("meaning of 'format'", self.format, Formats)
         _check("order of properties", self.order, Order)
+        _check("choice of spellings", self.spellings, Spellings)
         words = self.unasserted
         words = words.replace(",", " ").split() if isinstance(words, str) else words
         for word in words:
@@ -221,28 +238,67 @@ def _unsupported(guidance: dict[str, Node], policy: Whitespace | None) -> Iterat
 WHITESPACE_BYTES = b" \t\n\r"
 
 
+#: One level of each style of indentation.
+_INDENTS = {
+    Whitespace.INDENT_2: b"  ",
+    Whitespace.INDENT_4: b"    ",
+    Whitespace.INDENT_TAB: b"\t",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The punctuation of objects and arrays under one policy."""
+    """The punctuation of objects and arrays under one policy; of indented ones at one level."""
 
     #: The separator of members, and of a name and its value, with whitespace.
     comma: Expression
     colon: Expression
-    #: The whitespace inside brackets and at both ends of the text; None for none.
-    blank: Expression | None
+    #: The whitespace after an opening bracket and at both ends of the text; None for none.
+    blank: Expression | None = None
+    #: The whitespace before the first member or item, and after the last one; None for none.
+    before: Expression | None = None
+    after: Expression | None = None
     #: The rules that these expressions call.
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] = ()
+    #: One level of indentation; None if lines are not indented.
+    unit: bytes | None = None
 
     @staticmethod
     def of(options: SchemaOptions, span: Span) -> Spacing:
-        """The punctuation of a policy; ``span`` is the span of its rules."""
+        """The punctuation of a policy, at the outermost level; ``span`` is that of its rules."""
         match options.whitespace:
             case Whitespace.COMPACT:
-                return Spacing(Literal(b",", span), Literal(b":", span), None, ())
+                return Spacing(Literal(b",", span), Literal(b":", span))
             case Whitespace.ONE_SPACE:
-                return Spacing(Literal(b", ", span), Literal(b": ", span), None, ())
+                return Spacing(Literal(b", ", span), Literal(b": ", span))
+            case Whitespace.INDENT_2 | Whitespace.INDENT_4 | Whitespace.INDENT_TAB:
+                return _indented(_INDENTS[Whitespace(options.whitespace)], 0, span)
             case _:
                 return _any(options.longest_run, span)
+
+    def inside(self, level: int | None, span: Span) -> Spacing:
+        """The punctuation of brackets inside ``level`` others; None: inside any number of them."""
+        return self if self.unit is None else _indented(self.unit, level, span)
+
+
+#: One level of each style of indentation.
+_INDENTS = {
+    Whitespace.INDENT_2: b"  ",
+    Whitespace.INDENT_4: b"    ",
+    Whitespace.INDENT_TAB: b"\t",
+}
+
+
+def _indented(unit: bytes, level: int | None, span: Span) -> Spacing:
+    def line(levels: int, before: bytes = b"") -> Expression:
+        if level is not None:
+            return Literal(before + b"\n" + levels * unit, span)
+        any_level = Repetition(Literal(unit, span), 0, None, span)
+        return Sequence((Literal(before + b"\n", span), any_level), span)
+
+    outer = level or 0
+    comma, colon = line(outer + 1, b","), Literal(b": ", span)
+    return Spacing(comma, colon, None, line(outer + 1), line(outer), (), unit)
 
 
 def _any(bound: int, span: Span) -> Spacing:
@@ -254,7 +310,8 @@ def _any(bound: int, span: Span) -> Spacing:
         Rule(name, body, span, span)
         for name, body in (("comma", comma), ("colon", colon), ("whitespace", run))
     )
-    return Spacing(Nonterminal("comma", span), Nonterminal("colon", span), blank, rules)
+    calls = Nonterminal("comma", span), Nonterminal("colon", span)
+    return Spacing(*calls, blank, None, blank, rules)
 
 
 @lru_cache(maxsize=16)

@@ -182,12 +182,21 @@ class StringSet:
             )
         return content
 
-    def machine(self, limits: Limits = LIMITS) -> Dfa:
+    @property
+    def in_any_spelling(self) -> StringSet:
+        """The same set, whose printable ASCII may be escaped in literals."""
+        if self.content is None or not self.content.unescaped:
+            return self
+        return replace(self, content=_in_any_spelling(self.content))
+
+    def machine(self, limits: Limits = LIMITS, *, any_spelling: bool = False) -> Dfa:
         """The automaton of the JSON literals of all members, with quotes.
+
+        ``any_spelling``  every character of a word by any of its escapes too.
 
         Raises: LimitError if it is too large.
         """
-        return _machine(self, limits)
+        return _machine(self, limits, any_spelling)
 
 
 _EVERYTHING = StringSet()
@@ -251,12 +260,17 @@ def _both(left: Content, right: Content) -> Content:
     return string_machines.intersection(left, right)
 
 
+@lru_cache(maxsize=64)
+def _in_any_spelling(content: Content) -> Content:
+    return replace(content, unescaped=False)
+
+
 @lru_cache(maxsize=1024)
-def _machine(texts: StringSet, limits: Limits) -> Dfa:
+def _machine(texts: StringSet, limits: Limits, any_spelling: bool) -> Dfa:
     if texts.is_empty:
         return nothing(256)
     if texts.words is not None:
-        return words_machine(sorted(texts.words), limits)
+        return words_machine(sorted(texts.words), limits, any_spelling=any_spelling)
     if texts.without and texts.is_complement:
-        return all_but_words_machine(sorted(texts.without), limits)
+        return all_but_words_machine(sorted(texts.without), limits, any_spelling=any_spelling)
     return literals_machine(texts.as_content(limits), limits)

@@ -403,7 +403,7 @@ def _unique(
     writer.algebra.add_note(
         shape.unique, _narrower(shape, features), (_SAY_ITEMS, None), effect=Effect.NARROWED
     )
-    key = _same_items(shape)
+    key = _same_items(shape), writer.level
     inside = writer.unique_items.get(key)
     if inside is None:
         inside = _by_classes(shape, features, name, owner, writer)

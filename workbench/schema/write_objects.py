@@ -181,7 +181,8 @@ def _shared_members(
     Equal ones of several shapes are the same rule.
     """
     held = tuple((step and shape.properties[step], step in shape.required) for step in steps)
-    key = owner.node, is_first, (*steps,), held, shape.extras if None in steps else ()
+    extras = shape.extras if None in steps else ()
+    key = owner.node, is_first, (*steps,), held, extras, writer.level
     if key not in writer.shared:
         row = _members(shape, steps, is_first, owner, writer)
         if len(row) <= _MAX_IN_PLACE:

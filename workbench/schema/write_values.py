@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Hashable, Mapping, Set
 from collections.abc import Sequence as Sequences
 from dataclasses import replace
@@ -38,7 +38,7 @@ from workbench.schema.counting import (
 from workbench.schema.intervals import Interval
 from workbench.schema.normal_form import LazySet, Values
 from workbench.schema.numbers import NumberSet
-from workbench.schema.schema_options import Spacing
+from workbench.schema.schema_options import Spacing, Spellings
 from workbench.schema.schema_reader import Node, at_keyword, first_keyword, unsupported
 from workbench.schema.string_machines import Content
 from workbench.schema.string_sets import StringSet
@@ -189,6 +189,9 @@ def _productive(body: Expression, alive: Set[str]) -> Expression | None:
 
 #: A finite set of at most this many strings is written as literals; a larger one as an automaton.
 _MAX_LITERALS = 64
+#: The levels at which a set that contains itself is written, each with its own indentation: the
+#: texts of all levels together are not context-free. Deeper lines have any number of levels.
+MAX_LEVELS = 8
 #: At most this many leaves of one set are written inline; more are a separate rule.
 _MAX_INLINE_LEAVES = 8
 #: The most states of all member graphs together; each one is at most one rule.
@@ -219,17 +222,23 @@ class RuleWriter:
 
     def __init__(self, algebra: Algebra, spacing: Spacing, limits: Limits) -> None:
         self.algebra = algebra
+        #: The punctuation of the brackets that are written.
         self.spacing = spacing
+        #: The number of brackets around a value inside these, which indentation depends on; None
+        #: for any number, and if lines are not indented.
+        self.level: int | None = None if spacing.unit is None else 0
         self.clock = limits.clock()
         self.rules: list[Rule] = []
         #: Sets whose rules have a name but are not yet written.
-        self.waiting: deque[tuple[str, LazySet]] = deque()
+        self.waiting: deque[tuple[str, LazySet, int | None]] = deque()
         #: Whether a written rule has no text.
         self.without_text = False
         self._names: dict[str, int] = {rule.name: 1 for rule in spacing.rules}
         #: The name of each set's rule, by the identity of ``LazySet.raw``, which a ``$ref`` and its
-        #: target share.
-        self._calls: dict[int, str] = {}
+        #: target share, and the level.
+        self._calls: dict[tuple[int, int | None], str] = {}
+        #: The levels at which each set is written.
+        self._levels = Counter[int]()
         #: The leaves of each of ``LEAVES_OF`` that are written, by the identity of the values.
         self._typed: dict[int, list[Expression]] = {id(kind): [] for kind in LEAVES_OF.values()}
         #: The expressions of unique items, by what determines them.
@@ -240,33 +249,40 @@ class RuleWriter:
         #: determines them: several sets and classes have the same ones.
         self.shared: dict[Hashable, str] = {}
         #: The declared members of objects, by name, set and place: shapes share most of them.
-        self._members: dict[tuple[str, LazySet, Node | None], tuple[Expression, ...]] = {}
+        self._members: dict[Hashable, tuple[Expression, ...]] = {}
         self._counted = 0
         #: The rules of blocks, by name, character class and level.
         self._blocks: dict[tuple[str, Content | None, int], str] = {}
         #: The automata of this schema, by set.
         self._machines: dict[StringSet, Dfa] = {}
         self._limits = limits
+        self._any_spelling = algebra.options.spellings == Spellings.ANY
         #: The expressions of long strings of a pattern.
         self._long: dict[StringSet, Expression | None] = {}
 
     def of(self, lazy: LazySet, span: Span | None = None) -> Expression:
         """The expression of a set: its leaves or a call of its rule, with its span or ``span``."""
-        raw, span = lazy.raw, lazy.span if span is None else span
-        name = self._calls.get(id(raw))
+        raw, span, level = lazy.raw, lazy.span if span is None else span, self.level
+        name = self._calls.get((id(raw), level))
         if name is not None:
             return Nonterminal(name, span)
         values = lazy.values
         is_leaf = not values.arrays and not values.objects
+        if level is not None and not is_leaf:
+            self._levels[id(raw)] += 1
+            if self._levels[id(raw)] > MAX_LEVELS:
+                level = None
+                if name := self._calls.get((id(raw), level)):
+                    return Nonterminal(name, span)
         if is_leaf:
             leaves = self.leaves(lazy, span)
             if len(leaves) <= _MAX_INLINE_LEAVES:
                 return choice(leaves, span)
-        name = self._calls[id(raw)] = self.new_name(self._name_of(lazy))
+        name = self._calls[id(raw), level] = self.new_name(self._name_of(lazy))
         if is_leaf:
             self.rule(name, choice(leaves, span), span)
         else:
-            self.waiting.append((name, lazy))
+            self.waiting.append((name, lazy, level))
         return Nonterminal(name, span)
 
     def _name_of(self, lazy: LazySet) -> str:
@@ -289,7 +305,10 @@ class RuleWriter:
             expressions.append(Literal(b"null", span))
         if not values.numbers.is_empty:
             try:
-                machine = values.numbers.machine(self._limits)
+                numbers = values.numbers
+                if self._any_spelling:
+                    numbers = replace(numbers, digits_only=False)
+                machine = numbers.machine(self._limits)
             except LimitError as error:
                 raise at_keyword(error, first_keyword(lazy.node, _NUMERIC)) from None
             expressions.append(Automaton(machine, numbers_label(values.numbers), span))
@@ -306,7 +325,9 @@ class RuleWriter:
 
         Raises: LimitError with the JSON pointer of the bound, if their automaton is too large.
         """
-        words = texts.words
+        any_spelling = self._any_spelling
+        texts = texts.in_any_spelling if any_spelling else texts
+        words = None if any_spelling else texts.words
         if words is not None and len(words) <= _MAX_LITERALS and all(map(_PLAIN.fullmatch, words)):
             return [Literal(b'"%b"' % word.encode(), span) for word in sorted(words)]
         if max(texts.low, texts.high or 0) > MAX_COUNTED_SINGLY and texts.only_counts:
@@ -320,7 +341,8 @@ class RuleWriter:
                 return self._long_strings(texts, span)
             machine = self._machines.get(texts)
             if machine is None:
-                machine = self._machines[texts] = texts.machine(self._limits)
+                machine = texts.machine(self._limits, any_spelling=any_spelling)
+                self._machines[texts] = machine
         except LimitError as error:
             if lazy is None:
                 raise
@@ -351,17 +373,18 @@ class RuleWriter:
     ) -> tuple[Expression, ...]:
         """A declared name of an object, a colon and a value; ``places`` as ``declared_in``."""
         declared = places.get(name)
-        member = self._members.get((name, lazy, declared))
+        key = name, lazy, declared, self.level
+        member = self._members.get(key)
         if member is None:
             if declared is not None and declared.document.referred_from is None:
-                key, span = declared.name_span, declared.span
+                place, span = declared.name_span, declared.span
             else:
-                key = span = lazy.span
-            if _PLAIN.fullmatch(name):
-                text: Expression = Literal(b'"%b"' % name.encode(), key)
+                place = span = lazy.span
+            if _PLAIN.fullmatch(name) and not self._any_spelling:
+                text: Expression = Literal(b'"%b"' % name.encode(), place)
             else:
-                text = choice(self.strings(StringSet.of([name]), key), key)
-            member = self._members[name, lazy, declared] = self.pair(text, lazy, span)
+                text = choice(self.strings(StringSet.of([name]), place), place)
+            member = self._members[key] = self.pair(text, lazy, span)
         return member
 
     def other(
@@ -385,14 +408,19 @@ class RuleWriter:
         """
         if inside is None and not may_be_empty:
             return None
-        blank = self.spacing.blank
-        blanks = () if blank is None else (blank,)
-        row: list[Expression] = [Literal(brackets[:1], span), *blanks]
+        blank, before, after = self.spacing.blank, self.spacing.before, self.spacing.after
+        row: list[Expression | None] = [Literal(brackets[:1], span), blank]
         if inside is not None:
             items = inside.items if isinstance(inside, Sequence) else (inside,)
-            held = [*items, *blanks]
+            held = [part for part in (before, *items, after) if part is not None]
             row += [optional(sequence(held, span), span)] if may_be_empty else held
-        return Sequence((*row, Literal(brackets[1:], span)), span)
+        row.append(Literal(brackets[1:], span))
+        return Sequence(tuple(part for part in row if part is not None), span)
+
+    def enter(self, level: int | None, span: Span) -> None:
+        """Write what is inside brackets of a level from now on; ``span`` is that of the set."""
+        self.spacing = self.spacing.inside(level, span)
+        self.level = None if level is None else level + 1
 
     def rule(self, name: str, body: Expression, span: Span) -> None:
         """Add a rule with a name returned by ``new_name``."""

@@ -359,6 +359,7 @@ _FIELDS = {
     "whitespace": "whitespace",
     "order": "order",
     "format": "formats",
+    "spellings": "spellings",
     "closed": "closed",
     "unasserted": "unasserted",
     "documents": "document",
@@ -376,6 +377,7 @@ class Reading:
     whitespace: str = "auto"
     order: str = "declared"
     formats: str = "assert"
+    spellings: str = "usual"
     closed: bool = False
     unasserted: Sequence[str] | None = None
     document: Sequence[Path] | None = None
@@ -422,8 +424,11 @@ class Reading:
             flags = ", ".join(f"--{_FIELDS[name]}" for name in unknown)
             raise WorkbenchError(f"{flags}: options of a JSON Schema", "use --json-schema FILE")
         if "documents" in options:
-            paths = self.document or ()
-            options["documents"] = {str(path): read_text(path, _TEXT_FILE) for path in paths}
+            folder = Path(name).parent  # the current one for stdin
+            options["documents"] = {
+                os.path.relpath(path, folder).replace(os.sep, "/"): read_text(path, _TEXT_FILE)
+                for path in self.document or ()
+            }
         try:
             return Grammar.from_text(
                 text, notation, self.start, limits=LOCAL_LIMITS, name=name, **options
@@ -449,8 +454,8 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "whitespace": (
         str,
         "NAME",
-        "White space of JSON: any, one space, compact, or N (any, at most N characters"
-        " in a row); auto writes one space and accepts any.",
+        "White space of JSON: any, one space, compact, indent 2, indent 4, indent tab, or N (any,"
+        " at most N characters in a row); auto writes one space and accepts any.",
     ),
     "order": (
         str,
@@ -461,6 +466,11 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
         str,
         "NAME",
         "'format' in a JSON Schema: assert it; python, without leap seconds; or annotation.",
+    ),
+    "spellings": (
+        str,
+        "NAME",
+        "Names, constants and integers of a JSON Schema: usual, or any (with every JSON escape).",
     ),
     "closed": (
         bool,
@@ -475,7 +485,8 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
     "document": (
         list[Path] | None,
         "FILE",
-        "Another JSON Schema to which '$ref' refers, by its '$id' or FILE; repeatable.",
+        "Another JSON Schema to which '$ref' refers, by its '$id', or by its path from the folder"
+        " of the schema; repeatable.",
     ),
 }
 

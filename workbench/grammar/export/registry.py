@@ -137,8 +137,11 @@ _LAYOUTS: dict[str, dict[str, dict[str, Any]]] = {
         for whitespace, (item, key) in _SEPARATORS.items()
     },
     "xgrammar": {
-        whitespace: {"any_whitespace": False, "separators": separators}
-        for whitespace, separators in _SEPARATORS.items()
+        **{
+            whitespace: {"any_whitespace": False, "separators": separators}
+            for whitespace, separators in _SEPARATORS.items()
+        },
+        **{f"indent {spaces}": {"any_whitespace": False, "indent": spaces} for spaces in (2, 4)},
     },
     "guidance": {
         "any": {"whitespace_flexible": True},
@@ -151,6 +154,7 @@ _LEFT_OUT = {
     "whitespace": "the engine chooses the white space: the layout {!r} is left out",
     "order": "the engine chooses the order of properties: order={!r} is left out",
     "format": "the engine decides what 'format' means: format={!r} is left out",
+    "spellings": "the engine chooses the spellings: spellings={!r} is left out",
     "closed": "the engine reads the schema as written: closed={!r} is left out",
     "unasserted": "the engine reads the schema as written: unasserted={!r} is left out",
     "documents": "the engine has only this schema: the other documents of $ref are left out",
