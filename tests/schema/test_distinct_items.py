@@ -21,6 +21,7 @@ from workbench.schema.write_arrays import (
     _CLASSES,
     _FEATURES,
     _OF_PROPERTIES,
+    MAX_ITEMS,
     Feature,
     class_of_values,
 )
@@ -116,6 +117,24 @@ def test_members_around_the_name(name: str, others: Any) -> None:
         assert not grammar.accepts(written((one, "x"), (other, "x")))
 
 
+INTEGERS = Grammar.from_json_schema(unique({"type": "integer"}), whitespace="compact")
+
+
+def test_nearly_all_arrays_of_small_integers_are_accepted() -> None:
+    for items in ([0, 7], [7, 70], [1, 8], [-1, 1], [1, 2, 3, 4, 5], [7, 70, 700]):
+        assert INTEGERS.accepts(json.dumps(items, separators=(",", ":")))
+    pairs = [f"[{one},{other}]" for one in range(130) for other in range(130) if one != other]
+    assert sum(map(INTEGERS.accepts, pairs)) > 0.999 * len(pairs)
+    assert not any(INTEGERS.accepts(f"[{one},{one}]") for one in range(130))
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(-30, 30) | st.integers(-(10**9), 10**9), max_size=6))
+def test_no_array_with_equal_integers(items: list[int]) -> None:
+    accepted = INTEGERS.accepts(json.dumps(items, separators=(",", ":")))
+    assert not accepted or len({*items}) == len(items) <= MAX_ITEMS
+
+
 def test_numbers_of_one_value_are_equal() -> None:
     grammar = Grammar.from_json_schema(unique({"type": "number"}), whitespace="compact")
     assert grammar.accepts("[10,20,30,1.5]")
@@ -132,14 +151,14 @@ def test_counts_hold() -> None:
 def test_a_note_says_which_arrays_are_accepted() -> None:
     (note,) = STRINGS.notes
     assert note.message == (
-        "uniqueItems is narrower here: arrays have at most 4 items, and one feature must put all "
+        "uniqueItems is narrower here: arrays have at most 5 items, and one feature must put all "
         "items into different groups (6 groups for each feature): the first, third or last character "
-        "or the length of a text, or the remainder of an integer divided by 7; other arrays are "
-        "refused, even if their items differ"
+        "or the length of a text, or the remainder of an integer divided by one of 7, 11, 13, 29; other "
+        "arrays are refused, even if their items differ"
     )
     assert "enum" in note.hint
-    (note,) = Grammar.from_json_schema(unique(STRING, maxItems=5)).notes
-    assert "at most 4 items (maxItems is 5)" in note.message
+    (note,) = Grammar.from_json_schema(unique(STRING, maxItems=6)).notes
+    assert "at most 5 items (maxItems is 6)" in note.message
     (note,) = Grammar.from_json_schema(unique(STRING, maxItems=3)).notes
     assert note.message.startswith("uniqueItems is narrower here: one feature must put all items")
     keyed = {"type": "object", "properties": {"id": STRING}, "required": ["id"]}
@@ -167,8 +186,8 @@ REFUSED = [
     (unique({}), "objects that declare strings or numbers"),
     (unique({"type": "array"}), "objects that declare"),
     (unique({"type": "object"}), "objects that declare"),
-    (unique(STRING, minItems=5), "up to four"),
-    (unique(STRING, contains={"const": "a"}), "up to four"),
+    (unique(STRING, minItems=6), "up to five"),
+    (unique(STRING, contains={"const": "a"}), "up to five"),
     ({"not": unique(STRING)}, "cannot be distinguished"),
     ({"oneOf": [unique(STRING), unique({"type": ["string", "null"]})]}, "cannot be distinguished"),
 ]

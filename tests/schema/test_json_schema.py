@@ -97,7 +97,7 @@ REFUSED: list[tuple[Any, str, str]] = [
     (False, "no JSON value is an instance of this schema", "false"),
     (
         {"type": "array", "uniqueItems": True},
-        "/uniqueItems: supported for items with up to 1,000 values, and for up to four strings, "
+        "/uniqueItems: supported for items with up to 1,000 values, and for up to five strings, "
         "numbers, or objects that declare strings or numbers",
         '"uniqueItems"',
     ),

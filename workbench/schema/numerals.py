@@ -62,6 +62,8 @@ from workbench.schema.grid_numerals import grid_numerals
 from workbench.schema.intervals import EVERYTHING, Grid, Interval, end_numbers
 
 _ZERO = Fraction(0)
+#: The most remainders of a grid that are written before they are merged.
+_MAX_WRITTEN = 1_000
 
 
 def interval_numerals(
@@ -309,6 +311,10 @@ def _of_intervals(
     intervals: Sequence[Interval], limits: Limits, *, digits_only: bool
 ) -> Iterator[Dfa]:
     """The numerals without exponents of intervals, each alone if their grids are large."""
+    first = intervals[0]
+    if len(intervals) == 1 and first.low is None and first.high is None and _is_small(first.grid):
+        yield grid_numerals(first.grid, limits, digits_only=digits_only)
+        return
     try:
         yield interval_numerals(intervals, limits, digits_only=digits_only)
     except LimitError as error:
@@ -325,6 +331,15 @@ def _of_intervals(
         else:
             on_grid = grid_numerals(interval.grid, limits, digits_only=digits_only)
             yield intersection(on_grid, bounds, limits)
+
+
+def _is_small(grid: Grid) -> bool:
+    """Whether the remainders of a grid are few enough that all are written, then merged.
+
+    Measured with periods of 7 and 13: 0.4 ms instead of 5 to 14.
+    """
+    places = decimal_places(grid.step)
+    return not grid.is_everything and grid.step * 10**places * grid.period <= _MAX_WRITTEN
 
 
 def _of_points(points: Sequence[Fraction], limits: Limits, *, digits_only: bool) -> Dfa:
