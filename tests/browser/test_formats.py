@@ -230,6 +230,23 @@ def test_properties_in_any_order_run(visit: Any) -> None:
         assert note.first.is_visible()
 
 
+def test_any_spelling_and_indented_lines_are_in_the_link(visit: Any) -> None:
+    text = '{"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]}'
+    with visit(link(json.dumps({"notation": "json_schema", "text": text}))) as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        v.page.check("#wb-grammar .any-spelling input")
+        v.page.select_option("#wb-grammar .layout select", "indent 2")
+        v.page.wait_for_function("wb.state.compiled?.options?.whitespace === 'indent 2'")
+        chosen = {"spellings": "any", "whitespace": "indent 2"}
+        assert v.page.evaluate("wb.state.options") == chosen
+        address = v.page.evaluate("wb.link()")
+    with visit(address[address.index("#") :]) as v:
+        v.page.wait_for_function("wb.state.compiled?.ok")
+        assert v.page.evaluate("wb.state.options") == chosen
+        assert v.page.is_checked("#wb-grammar .any-spelling input")
+        assert v.page.input_value("#wb-grammar .layout select") == "indent 2"
+
+
 def test_a_link_of_an_earlier_version_has_its_white_space(visit: Any) -> None:
     schema = {"notation": "json_schema", "text": '{"type": "object"}', "style": "compact"}
     with visit(link(json.dumps(schema))) as v:

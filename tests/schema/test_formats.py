@@ -14,6 +14,7 @@ from random import Random
 
 import pytest
 
+from workbench.base.errors import BuildError
 from workbench.grammar.grammar import Grammar
 from workbench.schema.format_strings import PATTERNS
 from workbench.schema.string_sets import StringSet
@@ -179,6 +180,30 @@ def _is(kind: type[ipaddress.IPv4Address | ipaddress.IPv6Address], text: str) ->
     except ValueError:
         return False
     return True
+
+
+def test_host_names_are_those_of_idna_without_punycode() -> None:
+    idna = pytest.importorskip("idna", reason="the package idna is the oracle")
+    random, names = Random(5), strings("hostname")
+
+    def is_valid(text: str) -> bool:
+        try:
+            idna.encode(text)
+        except idna.IDNAError:
+            return False
+        return True
+
+    for _ in range(3_000):
+        text = "".join(random.choices("aB1-.xn", (3, 1, 2, 3, 2, 2, 2), k=random.randint(1, 14)))
+        if not text.endswith("."):  # the root of all names
+            assert names.contains(text) is is_valid(text), text
+    for label in ("bücher", "例え", "σς", "नि", "пример"):
+        punycode = idna.encode(label).decode()
+        assert is_valid(punycode)
+        assert not names.contains(punycode)
+        for name in ("idn-hostname", "idn-email"):
+            with pytest.raises(BuildError, match=f"no automaton decides the format '{name}'"):
+                Grammar.from_json_schema({"type": "string", "format": name})
 
 
 def test_regexes_compile() -> None:

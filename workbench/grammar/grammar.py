@@ -156,7 +156,7 @@ class Grammar(Language):
         ``schema``      its text, its value, or a model's class or a ``TypeAdapter`` of Pydantic,
                         with which ``parse`` returns a validated instance.
         ``whitespace``  ``any`` (in runs of at most 36 characters), a number (any, in runs of at
-                        most so many), ``one space`` (as ``json.dumps``), ``compact``, or as
+                        most that length), ``one space`` (as ``json.dumps``), ``compact``, or as
                         ``json.dumps`` with ``indent``: ``indent 2``, ``indent 4``, ``indent tab``;
                         ``auto`` accepts any and generates one space (``for_generation``).
         ``order``       of properties: ``declared`` by the schema, or ``any``.

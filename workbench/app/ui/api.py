@@ -120,8 +120,7 @@ class Endpoints:
             text: The grammar.
             notation: How it is written.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
 
         Returns:
             ok, facts, problems (message, hint, line, column, severity), phases with their times.
@@ -143,8 +142,7 @@ class Endpoints:
             notation: How it is written.
             tried: A text, or a list of them.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
 
         Returns:
             results, one for each text: accepted, column, expected, at_end.
@@ -170,8 +168,7 @@ class Endpoints:
             so_far: What was read before.
             token: What would come next; empty asks why the text may not end here.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
 
         Returns:
             allowed, reason, read, failing, expected, stacks of rules, spans in the grammar.
@@ -199,8 +196,7 @@ class Endpoints:
             count: How many of each, at most 50.
             seed: The same seed gives the same texts.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
 
         Returns:
             samples, a list of texts; near_misses, a list of [text, what was done to a sample].
@@ -234,8 +230,7 @@ class Endpoints:
             notation: How it is written.
             so_far: What was generated before.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
             model: Whose tokens; empty for the first model of the page.
 
         Returns:
@@ -260,8 +255,7 @@ class Endpoints:
             notation: How it is written.
             machine: Which machine; nested rules have no machine of characters.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
             model: Whose tokens, for machines over tokens; empty for the page's first model.
 
         Returns:
@@ -305,8 +299,7 @@ class Endpoints:
             temperature: 0 takes the likeliest token every time.
             seed: The same seed gives the same text.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
             constraint: automaton for the exact mask, unconstrained for none, or another method.
             model: Which model; empty for the first one of the page.
             lookahead: How far a token may reach, for methods with that option (domino).
@@ -360,8 +353,7 @@ class Endpoints:
             temperature: 0 takes the likeliest token every time.
             seed: The first seed.
             start: The rule it begins with; a regex has none.
-            options: Of a JSON Schema whitespace, order, format, spellings, closed, unasserted; or
-                style.
+            options: Of a schema whitespace, order, format, spellings, closed, unasserted; or style.
             model: Which model; empty for the first one of the page.
             chat: Messages of a chat (role, content) before each prompt, or none.
             top_k: Draw from the k likeliest allowed tokens; none for all.
