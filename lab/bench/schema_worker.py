@@ -10,10 +10,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
+from lab.bench.peers.others import GlrMask
 from lab.bench.peers.ours import Ours
 from lab.bench.peers.registry import ENGINES, OURS
+from workbench.audits.engines import Outlines
 from workbench.audits.instances import spellings
 from workbench.base.errors import TokenNotAllowed, WorkbenchError
 from workbench.base.kernels import wait_until_compiled
@@ -32,6 +34,14 @@ AS_WRITTEN = "file/spaced/raw"
 #: ``compiled``: the engine computed a first mask; ``refused``: it raised its error type;
 #: ``failed``: our engine raised another error; ``crashed``, ``timed out``: its process did.
 Status = Literal["compiled", "refused", "failed", "crashed", "timed out"]
+
+
+#: What is said of an engine and a schema: how it ended, or how instances were judged that are
+#: written as in MaskBench.
+Verdict = Literal[
+    "passes", "over-constrained", "under-constrained", "refused", "failed", "timed out", "crashed"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 
 @dataclass(slots=True)
@@ -109,11 +119,24 @@ class SchemaRecord:
         """Whether it compiles and accepts an invalid instance as ``json.dumps`` writes it."""
         return self._is_wrong(valid=False)
 
+    @property
+    def wrong_as_written(self) -> list[int]:
+        """The instances that are judged wrongly, written as in MaskBench."""
+        return [int(number) for number, how in self.wrong.items() if AS_WRITTEN in how]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is said of the engine and the schema; an accepted invalid instance comes first."""
+        if self.status != "compiled":
+            return self.status
+        if self.accepts_invalid:
+            return "under-constrained"
+        return "over-constrained" if self.refuses_valid else "passes"
+
     def _is_wrong(self, *, valid: bool) -> bool:
         """Whether an instance is judged wrongly, written as in MaskBench."""
         return self.status == "compiled" and any(
-            AS_WRITTEN in how and (int(number) in self.valid_tests) == valid
-            for number, how in self.wrong.items()
+            (number in self.valid_tests) == valid for number in self.wrong_as_written
         )
 
 
@@ -192,6 +215,38 @@ class XGrammarSchemas(XGrammar):
         return CompiledSchema(compiled, accepts, {})
 
 
+class OutlinesSchemas(Outlines):
+    """Texts are tested byte by byte, each as the token of that byte."""
+
+    def compile(self, schema: str) -> CompiledSchema:
+        index = self.of_schema(schema)
+        ids_of = self.vocabulary.ids_of
+
+        def accepts(text: str) -> bool:
+            state = index.get_initial_state()
+            for byte in text.encode():
+                state = index.get_next_state(state, ids_of[bytes((byte,))][0])
+                if state is None:
+                    return False
+            return bool(index.is_final_state(state))
+
+        return CompiledSchema(index, accepts, {})
+
+
+class GlrMaskSchemas(GlrMask):
+    """Texts are tested as bytes."""
+
+    def compile(self, schema: str) -> CompiledSchema:
+        grammar = self.module.Grammar.from_json_schema(schema)
+        compiled = grammar.compile(self.tokens, mask_strategy=self.chosen)
+
+        def accepts(text: str) -> bool:
+            state = compiled.start()
+            return bool(state.commit_bytes(text.encode()) and state.is_accepting())
+
+        return CompiledSchema(compiled, accepts, {})
+
+
 #: Our engine, with properties in any order.
 ANY_ORDER = f"{OURS}-any-order"
 
@@ -201,6 +256,8 @@ SCHEMA_ENGINES: dict[str, Callable[[Vocabulary], SchemaPeer]] = {
     ANY_ORDER: OurSchemasInAnyOrder,
     "llguidance": LLGuidanceSchemas,
     "xgrammar": XGrammarSchemas,
+    "outlines-core": OutlinesSchemas,
+    "glrmask": GlrMaskSchemas,
 }
 
 

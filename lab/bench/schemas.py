@@ -251,7 +251,7 @@ def run(measuring: Measuring, row: Mapping[str, Any]) -> Result:
     found |= {name: json.dumps(found[name]) for name in _TEXTS}
     measured = {name: found.pop(name) for name in _MEASURED}
     ended = found.pop("status")
-    flags = {"compiled": ended == "compiled", "passing": record.passes}
+    flags = {"compiled": ended == "compiled", "passing": record.passes, "verdict": record.verdict}
     return Result({**found, "ended": ended, **flags}, measured)
 
 
@@ -263,15 +263,14 @@ def given(row: Mapping[str, Any]) -> Record:
 
 def records_of(outcomes: Sequence[Outcome]) -> list[SchemaRecord]:
     """The records of outcomes that are done."""
-    found = []
-    for outcome in outcomes:
-        if outcome.status == "done":
-            row = outcome.record | outcome.measured
-            row |= {name: json.loads(row[name]) for name in _TEXTS} | {"status": row["ended"]}
-            row["tallies"] = {name: Tally(**tally) for name, tally in row["tallies"].items()}
-            known = (one.name for one in fields(SchemaRecord))
-            found.append(SchemaRecord(**{name: row[name] for name in known}))
-    return found
+    return [record_of_row(outcome.row) for outcome in outcomes if outcome.status == "done"]
+
+
+def record_of_row(row: Record) -> SchemaRecord:
+    """The record of a row of a results file."""
+    row = row | {name: json.loads(row[name]) for name in _TEXTS} | {"status": row["ended"]}
+    row["tallies"] = {name: Tally(**tally) for name, tally in row["tallies"].items()}
+    return SchemaRecord(**{each.name: row[each.name] for each in fields(SchemaRecord)})
 
 
 def _lost(engine: str, row: Record, lost: EngineLostError) -> SchemaRecord:

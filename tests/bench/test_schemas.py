@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from lab.bench.schema_page import page
 from lab.bench.schema_worker import SchemaRecord, Tally, judged
 from lab.bench.schemas import WORK, Plan, prepare, records_of, report
 from lab.commands import app
@@ -187,6 +188,61 @@ def test_error_where_there_is_no_file() -> None:
     result = run("--schemas", "missing.jsonl")
     assert result.exit_code == 2
     assert "there is no file 'missing.jsonl'" in result.stderr
+
+
+WRITTEN = "file/spaced/raw"
+#   status, wrong judgements of the valid test 0 and the invalid test 1, the verdict
+VERDICTS: list[tuple[Any, dict[str, list[str]], str]] = [
+    ("compiled", {}, "passes"),
+    ("compiled", {"0": ["file/compact/raw"], "1": ["file/compact/raw"]}, "passes"),
+    ("compiled", {"0": [WRITTEN]}, "over-constrained"),
+    ("compiled", {"1": [WRITTEN]}, "under-constrained"),
+    ("compiled", {"0": [WRITTEN], "1": [WRITTEN]}, "under-constrained"),
+    ("refused", {}, "refused"),
+    ("timed out", {}, "timed out"),
+]
+
+
+def _record(engine: str, status: Any, wrong: dict[str, list[str]], name: str) -> SchemaRecord:
+    times: dict[str, Any] = {"cpu_ms": 2.0, "mask_us": [5.0]} if status == "compiled" else {}
+    return SchemaRecord(
+        engine=engine,
+        version="1",
+        id=name,
+        suite="",
+        subset=name[:1],
+        chars=1,
+        status=status,
+        wrong=wrong,
+        valid_tests=[0],
+        **times,
+    )
+
+
+@pytest.mark.parametrize(("status", "wrong", "verdict"), VERDICTS)
+def test_verdicts(status: Any, wrong: dict[str, list[str]], verdict: str) -> None:
+    assert _record("workbench", status, wrong, "a").verdict == verdict
+
+
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_the_page_has_the_claims_that_a_program_confirms(
+    is_confirmed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tests = [{"data": 1, "valid": True}, {"data": "x", "valid": False}]
+    (tmp_path / "b.json").write_text(json.dumps({"schema": {"type": "integer"}, "tests": tests}))
+    program = f"accepted = {'TEXT' if is_confirmed else 'SCHEMA'} == '\"x\"'\n"
+    monkeypatch.setattr("lab.bench.schema_page._PROGRAMS", {"xgrammar": program})
+    records = [
+        *(_record("workbench", "compiled", {}, name) for name in "ab"),
+        _record("xgrammar", "refused", {}, "a"),
+        _record("xgrammar", "compiled", {"1": [WRITTEN]}, "b"),
+    ]
+    text = page(records, tmp_path, 20.0)
+    assert "| workbench 1 | 2 | 2 | 0 | 0 | 0 | 0 | 0 | 0 |" in text
+    assert "| xgrammar 1 | 2 | 0 | 0 | 1 | 1 | 0 | 0 | 0 |" in text
+    assert "| b | 1 of 1 | 0 of 1 |" in text
+    assert ("# xgrammar 1 accepts an invalid text: True" in text) == is_confirmed
+    assert str(tmp_path) not in text
 
 
 def test_report_names_wrong_judgements() -> None:

@@ -32,9 +32,9 @@ class Outlines(OutlinesCore):
     def compiler(self, case: Case) -> Callable[[], Compiled] | None:
         if case.schema is None:
             return super().compiler(case)
-        return partial(self._of_schema, case.schema)
+        return partial(self.of_schema, case.schema)
 
-    def _of_schema(self, schema: str) -> Compiled:
+    def of_schema(self, schema: str) -> Compiled:
         written: Any = import_module("outlines_core.json_schema").build_regex_from_schema
         return self.module.Index(written(schema, OUTLINES_BLANKS), self.tokens)
 
