@@ -181,10 +181,11 @@ export function printAlone(sheet) {
   document.body.toggleAttribute("data-printing", false);
 }
 
-/** Make one of the buttons of a row its tab stop.
+/** Make one of the buttons of a row its tab stop; the first one if none is chosen.
     @param {Iterable<HTMLElement>} buttons @param {Element | null | undefined} chosen */
 export function tabStop(buttons, chosen) {
-  for (const button of buttons) button.tabIndex = button === chosen ? 0 : -1;
+  const [first] = buttons;
+  for (const button of buttons) button.tabIndex = button === (chosen ?? first) ? 0 : -1;
 }
 
 /** The button of a box to which an arrow key goes from the one that has the focus; undefined for other keys.

@@ -32,7 +32,7 @@ import { grammarKey, state, wholeOf } from "./state.js";
       prompt: ReturnType<typeof createPrompt>,
       editor: ReturnType<typeof createEditor>,
       quiet: ReturnType<typeof createQuiet>,
-      machine: ReturnType<typeof createMachineTab>, kinds: HTMLElement,
+      machine: ReturnType<typeof createMachineTab>, kinds: HTMLElement, more: HTMLSelectElement,
       written: Record<string, OpenedExample & { came?: unknown }>, tabs: HTMLElement, panel: HTMLElement,
       folder: HTMLElement, section: string, forced: boolean, folded: boolean,
       search: ReturnType<typeof createSearch> | null,

@@ -23,7 +23,8 @@ export function useNotation(card, notation) {
   state.notation = notation;
   const tab = card.kinds.querySelector(`[data-notation="${notation}"]`);
   markChosen(card.kinds, "aria-checked", tab);
-  scrollIntoRow(card.kinds, tab);
+  if (tab) scrollIntoRow(card.kinds, tab);
+  card.more.value = tab ? "" : notation;
   card.editor.area.placeholder = `For example: ${notations[notation].begin.text}`;
   sectionButton(card, "rules").hidden = !notations[notation].rules;
   card.machine.use(notation);
@@ -132,19 +133,23 @@ const exerciseFields = () => {
 };
 
 /** Turn to what was last written in a notation. @param {GrammarCard} card */
-function turnTo(card, { dataset: { notation = "" } }) {
+function turnTo(card, notation) {
   if (notation === state.notation) return;
   keepWritten(card);
   emit("open", { ...(card.written[notation] ?? notations[notation].begin), notation, ...exerciseFields() });
 }
 
-/** A button for each notation. @param {GrammarCard} card */
+/** A button for each notation, or its entry in the menu after them. @param {GrammarCard} card */
 export function addKinds(card) {
-  const kind = ([name, { label, tab }]) =>
+  const button = ([name, { label, tab }]) =>
     el("button", { role: "radio", "data-notation": name, title: label }, tab ?? label);
-  card.kinds.append(...Object.entries(notations).map(kind));
-  onPress(card.kinds, (value) => turnTo(card, value));
-  roving(card.kinds, (value) => turnTo(card, value));
+  const all = Object.entries(notations),
+    press = ({ dataset }) => turnTo(card, dataset.notation);
+  card.kinds.append(...all.filter(([, { more }]) => !more).map(button));
+  onPress(card.kinds, press);
+  roving(card.kinds, press);
+  card.more.append(...all.filter(([, { more }]) => more).map(([value, { label }]) => el("option", { value }, label)));
+  card.more.addEventListener("change", () => turnTo(card, card.more.value));
 }
 
 /** Open a converted grammar, in place if its notation is the same. @param {GrammarCard} card */

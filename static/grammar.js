@@ -117,6 +117,7 @@ function createCard({ element, server }) {
     leftOut: find(".left-out"),
     boxes: { closed: find(".closes input"), order: find(".any-order input"), spellings: find(".any-spelling input") },
     kinds: find(".notation"),
+    more: find(".more select"),
     tabs: find(".sections"),
     panel: find(".panel"),
     folder: find(".fold"),

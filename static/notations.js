@@ -65,6 +65,16 @@ const LARK = [
   [/->|\.\.|[:|*+?()[\]{}~,]/y, "op"],
   SPACE,
 ];
+const ABNF = [
+  [/;.*/y, "com"],
+  [/(?:%[sSiI])?"[^"\n]*"?/y, "str"],
+  [/%[xXdDbB][0-9A-Fa-f.-]*/y, "rx"],
+  [/<[^>\n]*>?/y, "com"],
+  [/[A-Za-z][\w-]*(?=\s*=)/y, "rule"],
+  [/[A-Za-z][\w-]*/y, ""],
+  [/=\/?|[/()[\]]|\d*[*#]\d*|\d+/y, "op"],
+  SPACE,
+];
 
 const MACHINE = [
   [/#.*/y, "com"],
@@ -91,8 +101,8 @@ const WHITE_SPACE = {
 
 /** What a notation has on the page alone: ``one`` is its name in a sentence, ``targets`` the entries of the menu
     Convert, ``table`` its colours, ``layout`` the option that says how its texts are
-    laid out, with what the page calls its choices, ``tab`` a shorter name of its tab, ``begin``
-    what the tab opens with. */
+    laid out, with what the page calls its choices, ``tab`` a shorter name of its tab, ``more`` whether it is in the
+    menu after the tabs instead, ``begin`` what it opens with. */
 const OWN = {
   regex: { one: "a regex", table: REGEX, begin: { text: "[0-9]+" } },
   kbnf: {
@@ -169,6 +179,12 @@ const OWN = {
     table: LARK,
     begin: { text: 'start: "yes" | "no"' },
   },
+  abnf: {
+    one: "an ABNF grammar",
+    more: true,
+    table: ABNF,
+    begin: { text: 'answer = "yes" / "no"' },
+  },
   machine: {
     one: "a machine",
     targets: {
@@ -240,7 +256,12 @@ function pieces(text, table) {
    defined. */
 
 /** How rules are named, where they are called by name alone. */
-const RULES = { kbnf: /[A-Za-z_][A-Za-z0-9_]*/g, gbnf: /[A-Za-z_][\w-]*/g, lark: /_?[A-Za-z]\w*/g };
+const RULES = {
+  kbnf: /[A-Za-z_][A-Za-z0-9_]*/g,
+  gbnf: /[A-Za-z_][\w-]*/g,
+  abnf: /[A-Za-z][\w-]*/g,
+  lark: /_?[A-Za-z]\w*/g,
+};
 /** Keywords whose members are named parts, and what calls one by a pointer. */
 const PARTS = new Set(['"$defs"', '"definitions"']),
   POINTER = /^"#\/(?:\$defs|definitions)\/([^"/\\~%]+)"$/;
@@ -309,6 +330,7 @@ export const propertiesIn = (lines) => parts(lines, new Set(['"properties"'])).f
 const READERS = {
   kbnf: rules,
   gbnf: rules,
+  abnf: rules,
   lark: rules,
   dataclass: classes,
   json_schema: (lines) => parts(lines),

@@ -18,6 +18,7 @@ TEXTS = {
     Notation.KBNF: """start ::= '"' ('ann' | 'bob') '"';""",
     Notation.JSON_SCHEMA: '{"enum": ["ann", "bob"]}',
     Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
+    Notation.ABNF: 'start = DQUOTE (%s"ann" / %s"bob") DQUOTE',
     Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
     Notation.STRUCTURAL_TAG: """{"type": "structural_tag", "format": {"type": "tag",
         "begin": "\\"", "content": {"type": "regex", "pattern": "ann|bob"}, "end": "\\""}}""",

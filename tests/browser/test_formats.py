@@ -22,10 +22,19 @@ NOTATIONS = [
     "machine",
     "structural_tag",
 ]
+#: Those in the menu after the tabs.
+MORE = ["abnf"]
 
 
 def turn(v: Any, notation: str) -> None:
     v.page.click(f"#wb-grammar [data-notation={notation}]")
+    v.page.wait_for_function(
+        "n => wb.state.notation === n && wb.state.compiled?.notation === n", arg=notation
+    )
+
+
+def turn_to_more(v: Any, notation: str) -> None:
+    v.page.select_option("#wb-grammar .more select", notation)
     v.page.wait_for_function(
         "n => wb.state.notation === n && wb.state.compiled?.notation === n", arg=notation
     )
@@ -51,6 +60,26 @@ def test_every_notation_has_a_tab_that_opens_on_something_that_works(visit: Any)
                 assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
             v.page.wait_for_selector("#wb-picture .pic:not(.stale) svg .node")
         v.shot("format_machine")
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_the_menu_of_more_notations(visit: Any, width: int, height: int) -> None:
+    with visit("?example=time", width=width, height=height) as v:
+        v.wait_run()
+        menu = v.page.locator("#wb-grammar .more select")
+        assert menu.input_value() == ""
+        for notation in MORE:
+            turn_to_more(v, notation)
+            assert v.page.evaluate("wb.state.compiled.ok"), notation
+            assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
+            assert menu.input_value() == notation
+        bar = v.page.locator("#wb-grammar .bar").first
+        assert bar.evaluate("one => one.scrollWidth <= one.clientWidth")
+        assert v.page.evaluate("document.documentElement.scrollWidth") <= width
+        clean(v.page, "a notation of the menu", "#wb-grammar")
+        v.shot(f"format_more_{width}")
+        turn(v, "gbnf")
+        assert menu.input_value() == ""
 
 
 def test_each_notation_keeps_its_own_text(visit: Any) -> None:

@@ -19,7 +19,7 @@ FOREIGN = [
     ("kbnf",  '; comment\nstart = "a"',                        "this is not a comment in KBNF",        "looks like ABNF"),
     ("gbnf",  "root = 1*DIGIT",                                "expected '::='",                       "looks like ABNF"),
     ("kbnf",  "start = 1*DIGIT\nDIGIT = %x30-39",              "expected a string",                    "looks like ABNF"),
-    ("kbnf",  'start = [ "a" ] / "b"',                         "a regex is not written",               "| for /"),
+    ("kbnf",  'start = [ "a" ] / "b"',                         "a regex is not written",               "read it as ABNF"),
     ("kbnf",  "/* W3C comment */\nstart ::= 'a'",              "this is not a comment in KBNF",        "looks like W3C EBNF"),
     ("gbnf",  '/* W3C comment */\nroot ::= "a"',               "this is not a comment in GBNF",        "looks like W3C EBNF"),
     ("kbnf",  "Char ::= #x9 | [#x20-#xD7FF]",                  "not a comment",                        "looks like W3C EBNF"),

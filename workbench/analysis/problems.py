@@ -51,7 +51,7 @@ def problems(
     """All errors of a text in its order, with the advice on it.
 
     If the text is a grammar, the result is the advice that ``lint`` gives without a search.
-    Errors of the rules of KBNF, GBNF and Lark are all reported; of others only the first error.
+    All errors of rules are reported; of a schema, a dataclass, a machine or a regex the first one.
 
     Cost:   half a second after the first error at most, and half of the limit.
     Raises: WorkbenchError for an unknown notation or option.
@@ -116,7 +116,9 @@ def _problem(located: Located, layout: Layout) -> Problem:
 
 def _start(recovered: Recovered, notation: Notation, start: str) -> str:
     """The start symbol: the notation's own if the default one of all notations has no rule."""
-    return notation.start if start == "start" and start not in recovered.names else start
+    if start != "start" or start in recovered.names:
+        return start
+    return notation.start or next(iter(recovered.names), start)
 
 
 def _missing_start(recovered: Recovered, start: str) -> Iterator[Located]:

@@ -233,6 +233,20 @@ class Grammar(Language):
 
     @staticmethod
     @checked
+    def from_abnf(
+        text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of an ABNF grammar (RFC 5234 and RFC 7405); its start is the first rule.
+
+        Numbers are Unicode code points: ``%xE9`` is é. ``start`` is the name of another start
+        rule.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.ABNF, start, limits=limits, name=name)
+
+    @staticmethod
+    @checked
     def from_lark(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:
@@ -319,6 +333,8 @@ class Grammar(Language):
         grammar = Grammar._build(source, notation, read, work, limits, phases)
         # GBNF has another start than the default of ``from_text``; a dataclass's is always "start"
         start = start if grammar.start == "start" else grammar.start
+        if not notation.start and start == read.tree.rules[0].name:
+            start = ""
         return replace(grammar, options=notation.non_defaults(start, **options))
 
     @staticmethod

@@ -105,6 +105,13 @@ def _gbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     return ParsedGrammar(tree, "root" if start == "start" and not named else start)
 
 
+def _abnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
+    from workbench.syntax.abnf import parse_abnf, start_of
+
+    read = parse_abnf(source, limits.clock(), start)
+    return ParsedGrammar(read.tree, start_of(read.tree.rules, start), notes=read.notes)
+
+
 def _lark(source: Source, start: str, limits: Limits, *, whitespace: str | int) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
@@ -246,7 +253,7 @@ class Notation(StrEnum):
     other_suffixes: tuple[str, ...]
     #: The further arguments of its parser.
     options: Mapping[str, Option]
-    #: The usual name of the first rule.
+    #: The usual name of the start rule; empty where it is the first rule, whatever its name.
     start: str
 
     REGEX = "regex", "Regex", ".regex", "A file with one regex", None
@@ -326,6 +333,19 @@ class Notation(StrEnum):
         True,
         (),
         {"whitespace": _WHITESPACE},
+    )
+
+    ABNF = (
+        "abnf",
+        "ABNF",
+        ".abnf",
+        "An ABNF grammar, as in RFCs",
+        _abnf,
+        None,
+        False,
+        (),
+        MappingProxyType[str, Option]({}),
+        "",
     )
 
     # the defaults are for type checkers, for which the look-up Notation("kbnf") is a call of this

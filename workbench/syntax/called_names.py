@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 
 from workbench.base.source import Span
-from workbench.syntax import gbnf
+from workbench.syntax import abnf, gbnf
 from workbench.syntax.kbnf import kbnf_lexer
 from workbench.syntax.kbnf.kbnf_lexer import NOTHING, QUOTED
 from workbench.syntax.lark import lark_lexer
@@ -55,6 +55,12 @@ BODY_LEXEMES = {
         frozenset({"DEFINE", "EQUALS", "COMMA", "ATTRIBUTES", "RBRACKET"}),
         macros=frozenset({*gbnf.MACROS, *gbnf.OF_TOKENS}),
     ),
+    "abnf": BodyLexemes(
+        abnf.LEXEMES,
+        frozenset({"STRING", "PROSE"}),
+        frozenset({"NUMBER", NOTHING}),
+        frozenset({"DEFINE"}),
+    ),
     "lark": BodyLexemes(
         lark_lexer.LEXEMES,
         frozenset({"STRING", "REGEX"}),
@@ -91,7 +97,7 @@ def called_names(text: str, body: Span, lexemes: BodyLexemes) -> list[tuple[str,
             break
         if kind == "NAME" and last != "ALIAS":  # the name of a node in Lark's trees
             names.append((match[kind], Span(start, end)))
-        elif kind in ("BAR", "_BAR"):
+        elif kind in ("BAR", "_BAR", "SLASH"):
             alternative = len(names)
         last, last_end = kind, end
     return names

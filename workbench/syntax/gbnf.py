@@ -37,10 +37,10 @@ from workbench.syntax.grammar_tree import (
     without_unused,
 )
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
+from workbench.syntax.leaves import one_of, undefined_rule
 from workbench.syntax.ranges import ANY_CHARACTER, Ranges, difference, intersection, normalized
 from workbench.syntax.regex.character_classes import without_javascript
 from workbench.syntax.regex.parser import parse_regex
-from workbench.syntax.regex.printer import class_text
 from workbench.syntax.regex.reader import Flags
 from workbench.syntax.regex.tree import Characters, Extension, Kind, Look, Regex, asserted
 from workbench.syntax.rule_attributes import (
@@ -580,11 +580,6 @@ class Reader:
         return leaf
 
 
-def one_of(ranges: Ranges, span: Span) -> Pattern:
-    """One character out of a set."""
-    return Pattern(Characters(ranges, span), Stop.ANYWHERE, class_text(ranges), span)
-
-
 def parse_gbnf(
     source: Source, clock: Clock | None = None, operations: LanguageOperations | None = None
 ) -> GrammarTree:
@@ -625,10 +620,7 @@ def _check_called(source: Source, rules: list[Rule]) -> None:
                     raise BuildError(message, source, call.span, hint, "undefined_nonterminal")
                 macros = MACROS if source.text.startswith("(", call.span.end) else ()
                 otherwise = f"add a line  {call.name} ::= …"
-                hint, fix = suggestion(call.name, [*names, *macros], otherwise)
-                message = f"the rule {call.name!r} is not written"
-                kind = "undefined_nonterminal"
-                raise BuildError(message, source, call.span, hint, kind, fix)
+                raise undefined_rule(source, call, [*names, *macros], otherwise)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,8 +1,8 @@
 """The nodes of a grammar tree, and functions over expressions.
 
-All notations of rules (KBNF, GBNF, Lark, JSON Schemas, dataclasses) become these nodes, so that
-one builder serves them. Traversal is that of ``regex.tree``; the regex of a ``Pattern`` and the
-argument of an ``Except`` are not children.
+All notations of rules (KBNF, GBNF, Lark and others, JSON Schemas, dataclasses) become these nodes,
+so that one builder serves them. Traversal is that of ``regex.tree``; the regex of a ``Pattern`` and
+the argument of an ``Except`` are not children.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from collections.abc import Sequence as Row
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from workbench.base.source import Source, Span, quick_init
 from workbench.syntax.permutation_phrases import PermutationPhrase
@@ -41,6 +41,9 @@ from workbench.syntax.regex.tree import (
 
 if TYPE_CHECKING:
     from workbench.base.dfa import Dfa
+
+
+_Node = TypeVar("_Node")
 
 
 class Stop(Enum):
@@ -415,6 +418,23 @@ def renamed(body: Expression, name: Callable[[str], str]) -> Expression:
     if isinstance(body, Nonterminal):
         return Nonterminal(name(body.name), body.span)
     return body.rebuild(lambda part: renamed(part, name))
+
+
+def with_span(node: _Node, span: Span) -> _Node:
+    """The node with one span for itself and everything inside."""
+    moved: _Node = _with_span(node, span)
+    return moved
+
+
+def _with_span(node: Any, span: Span) -> Any:  # noqa: ANN401  # nodes of every kind
+    if isinstance(node, Span):
+        return span
+    if isinstance(node, tuple):
+        return tuple(_with_span(part, span) for part in node)
+    if not is_dataclass(node) or isinstance(node, type):
+        return node
+    values = {field.name: _with_span(getattr(node, field.name), span) for field in fields(node)}
+    return replace(node, **values)
 
 
 class Names:

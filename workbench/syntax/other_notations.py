@@ -1,4 +1,4 @@
-"""Recognizes W3C EBNF, ABNF and ANTLR, which no parser here reads, for the hints of errors."""
+"""Recognizes texts of W3C EBNF, ABNF and ANTLR that are read as KBNF or GBNF, for hints."""
 
 from __future__ import annotations
 
@@ -36,10 +36,6 @@ _WRITTEN = {
     "#'[0-9]' for a class and (* … *) for a comment",
     ("ANTLR", "GBNF"): "leave 'grammar' out, and write name ::= … for a rule without ';', "
     '"…" for a string and # … for a comment',
-    ("ABNF", "KBNF"): "write name ::= … ; for a rule, | for /, #'[0-9]+' for 1*DIGIT, "
-    "#'[0-9]' for %x30-39 and (* … *) for a comment",
-    ("ABNF", "GBNF"): "write name ::= … for a rule, | for /, [0-9]+ for 1*DIGIT, "
-    "[0-9] for %x30-39, ( … )? for an optional part and # … for a comment",
     ("W3C EBNF", "KBNF"): "write ; after each rule, #'[a-z]' for a class, "
     r"#'\\x09' for #x9 and (* … *) for a comment",
     ("W3C EBNF", "GBNF"): r'write \x09 inside "…" or […] for #x9, "…" for a string '
@@ -48,7 +44,7 @@ _WRITTEN = {
 
 
 def other_notation(text: str) -> str | None:
-    """The notation in which a text seems to be written, if it is one that is not read."""
+    """The notation in which a text seems to be written."""
     plain = _QUOTED.sub("''", text[:_MAX_SEARCHED])
     return next((name for name, signs in _SIGNS.items() if signs.search(plain)), None)
 
@@ -61,7 +57,9 @@ def other_notations_named(source: Source, notation: str) -> Iterator[None]:
     except ParseError as error:
         name = other_notation(source.text)
         if name is not None:
-            written = _WRITTEN[name, notation]
+            written = _WRITTEN.get((name, notation))
             error.hint = f"this looks like {name}, which is not read: {written}"
+            if written is None:
+                error.hint = f"this looks like {name}: read it as {name}"
             error.fix = None
         raise

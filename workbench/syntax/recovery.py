@@ -85,6 +85,7 @@ LAYOUTS: Mapping[str, Layout] = {
         r"|(?<=;)[ \t]*+",
     ),
     "gbnf": _layout("gbnf", '{name} ::= "{name}"', r"[\w-]+", r"\#.*"),
+    "abnf": _layout("abnf", '{name} = "{name}"', r"[A-Za-z][\w-]*", r";.*|\"[^\"\n]*\"|<[^>\n]*>"),
     "lark": _layout("lark", '{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
 }
 #: The name of the appended rule that calls the names of broken rules: similar to no other name.

@@ -192,6 +192,18 @@ def _gbnf() -> tuple[Context, ...]:
     )
 
 
+def _abnf() -> tuple[Context, ...]:
+    from workbench.syntax.abnf import CORE_NAMES
+
+    core = _words(sorted(CORE_NAMES), "a core rule")
+    body = r"(?:=|\n[ \t]+|/)[^\n;]*?"
+    return (
+        Context(rf"{body}(?:^|[^\w%-])([A-Za-z][\w-]*)$", core, names="rules", where="code"),
+        Context(rf"{body}(?:^|[^\w%-])()$", core, names="rules", where="code"),
+        Context(r"(?:^|\n)([A-Za-z][\w-]*)$", names="missing", where="code"),
+    )
+
+
 def _lark() -> tuple[Context, ...]:
     from workbench.syntax.lark.lark_parser import STATEMENT_NAMES
     from workbench.syntax.lark.resolve import module_terminals
@@ -374,6 +386,7 @@ _CONTEXTS: Mapping[str, Callable[[], tuple[Context, ...]]] = {
     Notation.STRUCTURAL_TAG: _structural_tag,
     Notation.DATACLASS: _dataclass,
     Notation.GBNF: _gbnf,
+    Notation.ABNF: _abnf,
     Notation.LARK: _lark,
 }
 

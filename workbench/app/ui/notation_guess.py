@@ -54,6 +54,16 @@ _COMMENTS = re.compile(r"#(?!\w*['\"])[^\n]*")
 _KBNF_ONLY = re.compile(r";[ \t]*(?:$|\(\*)|#\w*['\"]|\(\*|'", re.MULTILINE)
 _GBNF_ONLY = re.compile(r"\[\^?[^\]\n]|\{\s*\d|^[ \t]*root[ \t]*::=|\w-\w*[ \t]*::=", re.MULTILINE)
 
+#: A rule of ABNF, and what only ABNF has, outside of strings and comments.
+_ABNF_RULE = re.compile(r"^[ \t]*[A-Za-z][\w-]*[ \t]*=/?(?=[ \t\n]*[^\s=:])", re.MULTILINE)
+_ABNF_ONLY = re.compile(
+    r"""%[xdb][0-9A-Fa-f] | %[si]" | ^[ \t]*[A-Za-z][\w-]*[ \t]*=/
+      | [\w)\]>"][ \t\n]*/[ \t\n]*[\w(\[<"*] | (?:^|[=(\[/\s])\d*\*\d*[A-Za-z("\[]
+      | [=\s]\d*(?:ALPHA|DIGIT|HEXDIG|DQUOTE|CRLF|VCHAR|WSP|SP)\b""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
+_ABNF_COMMENTS = re.compile(r'("[^"\n]*")|;(?!\s*\Z)[^\n]*')
+
 #: Not used in grammars outside strings.
 _REGEX_ONLY = re.compile(r"[\\.^$]|\[[^\]\s]-|\{\d+,?\d*\}|\(\?")
 
@@ -64,6 +74,7 @@ _EITHER = re.compile(r"[\[\](){}|*+?]")
 _BEGUN = {
     Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
     Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
+    Notation.ABNF: re.compile(r"\s*(?:;|[A-Za-z][\w-]*\s*(?:=|\Z))"),
     Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
     Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
     Notation.STRUCTURAL_TAG: re.compile(r"\s*(?:[{\"]|\Z)"),
@@ -82,9 +93,17 @@ def looks_like(text: str) -> tuple[Notation, ...]:
         return Notation.DATACLASS, *others
     if _RULE.search(text):
         return _rules_of(text)
+    if _is_abnf(text):
+        return (Notation.ABNF,)
     if is_jflap(text) or _MACHINE.search(text):
         return (Notation.MACHINE,)
     return (Notation.LARK,) if _LARK.search(text) else ()
+
+
+def _is_abnf(text: str) -> bool:
+    """Whether a text has a rule of ABNF and a sign that other notations with ``=`` lack."""
+    bare = _ABNF_COMMENTS.sub(lambda match: match[1] and '""', text)
+    return bool(_ABNF_RULE.search(bare) and "'" not in bare and _ABNF_ONLY.search(bare))
 
 
 def _rules_of(text: str) -> tuple[Notation, ...]:

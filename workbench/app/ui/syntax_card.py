@@ -162,6 +162,42 @@ _GBNF = Card(
     },
 )  # fmt: skip
 
+_ABNF = Card(
+    "start = ‸",
+    {
+        "Rules": (
+            Construct("name = …", "a rule; texts begin with the first one; names ignore case",
+                      '\nname = ‹"a"›', "a", "b", "start = Name‸"),
+            Construct("name =/ …", "more alternatives of a rule", '\nstart =/ ‹"b"›', "b", "c",
+                      'start = "a"‸'),
+            Construct("; …", "a comment, up to the end of the line", "\n; ‹note›", "a", "b",
+                      'start = "a"‸'),
+        ),
+        "Texts": (
+            Construct('"…"', "this text, in upper or lower case", '"‹abc›"', "aBc", "ab"),
+            Construct('%s"…"', "exactly this text", '%s"‹abc›"', "abc", "Abc"),
+            Construct("%x41-5A", "a character in a range of code points; %d and %b are other bases",
+                      "%x‹41-5A›", "K", "k"),
+            Construct("%x0D.0A", "these characters, one after the other", "%x‹0D.0A›", "\r\n",
+                      "\n"),
+            Construct("DIGIT", "a core rule: ALPHA, DIGIT, HEXDIG, SP, CRLF and others", "‹DIGIT›",
+                      "7", "x"),
+        ),
+        "Combination": (
+            Construct('… "b"', "one after the other", '‹"a"› "b"', "ab", "a"),
+            Construct('… / "b"', "one or the other", '‹"a"› / "b"', "b", "ab"),
+            Construct("(…)", "a group", '(‹"a" / "b"›)', "bc", "b", 'start = ‸ "c"'),
+            Construct("[…]", "once or not at all", '[‹"a"›]', "", "aa"),
+        ),
+        "Repetition": (
+            Construct("*…", "any number of times, or not at all", '*‹"a"›', "aaa", "b"),
+            Construct("1*…", "once or more", '1*‹"a"›', "aa", ""),
+            Construct("2*4…", "2 to 4 times", '2*4‹"a"›', "aaa", "a"),
+            Construct("3…", "3 times", '3‹"a"›', "aaa", "aa"),
+        ),
+    },
+)  # fmt: skip
+
 _LARK = Card(
     "start: ‸",
     {
@@ -375,6 +411,7 @@ CARDS: Mapping[Notation, Card] = {
     Notation.JSON_SCHEMA: _JSON_SCHEMA,
     Notation.DATACLASS: _DATACLASS,
     Notation.GBNF: _GBNF,
+    Notation.ABNF: _ABNF,
     Notation.LARK: _LARK,
     Notation.MACHINE: _MACHINE,
     Notation.STRUCTURAL_TAG: _STRUCTURAL_TAG,

@@ -59,6 +59,7 @@ _LEXEMES = {
     Notation.GBNF: re.compile(
         rf"{_QUOTED} | \[(?:[^\]\\]|\\.)*\] | \#(?P<text>[^\n]*)", re.VERBOSE | re.DOTALL
     ),
+    Notation.ABNF: re.compile(r'"[^"\n]*" | <[^>\n]*> | ;(?P<text>[^\n]*)', re.VERBOSE),
     Notation.LARK: re.compile(
         rf"""{_QUOTED} | //(?P<text>[^\n]*) | /(?:[^/\\\n]|\\.)+/""", re.VERBOSE | re.DOTALL
     ),

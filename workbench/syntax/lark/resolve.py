@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any, TypeVar, cast
+from typing import cast
 
 from workbench.base.diagnostics import suggestion
 from workbench.base.errors import BuildError, ParseError
@@ -30,6 +30,7 @@ from workbench.syntax.grammar_tree import (
     calls,
     renamed,
     shape,
+    with_span,
 )
 from workbench.syntax.lark.lark_tree import (
     Body,
@@ -40,8 +41,6 @@ from workbench.syntax.lark.lark_tree import (
     TemplateUse,
 )
 from workbench.syntax.lark.right_sides import argument_value
-
-_Node = TypeVar("_Node")
 
 #: Redefinitions. A string of Lark ends at the first quote after an even number of backslashes.
 _REDEFINED = r"""
@@ -74,23 +73,6 @@ def with_dependencies(name: str, terminals: Mapping[str, Definition]) -> tuple[s
         names |= dict.fromkeys(new)
         waiting += new
     return tuple(names)
-
-
-def with_span(node: _Node, span: Span) -> _Node:
-    """The node with one span for itself and everything inside."""
-    moved: _Node = _with_span(node, span)
-    return moved
-
-
-def _with_span(node: Any, span: Span) -> Any:  # noqa: ANN401  # nodes of every kind
-    if isinstance(node, Span):
-        return span
-    if isinstance(node, tuple):
-        return tuple(_with_span(part, span) for part in node)
-    if not is_dataclass(node) or isinstance(node, type):
-        return node
-    values = {field.name: _with_span(getattr(node, field.name), span) for field in fields(node)}
-    return replace(node, **values)
 
 
 def definitions_by_name(source: Source, grammar: LarkGrammar) -> dict[str, Definition]:
