@@ -75,6 +75,16 @@ const ABNF = [
   [/=\/?|[/()[\]]|\d*[*#]\d*|\d+/y, "op"],
   SPACE,
 ];
+const EBNF = [
+  [/\/\*[\s\S]*?(?:\*\/|$)|\(\*[\s\S]*?(?:\*\)|$)/y, "com"],
+  [/'[^'\n]*'?|"[^"\n]*"?/y, "str"],
+  [/\[\s*(?:\d+\w*\s*|[A-Za-z]{2,4}\s*:\s[^\]]*)\]/y, "com"],
+  [/\[[^\]\n"' ]*\]|#x[0-9A-Fa-f]+|\?[^?\n]+\?/y, "rx"],
+  [/[\p{L}_][\p{L}\p{N}_.]*(?:[ -][\p{L}\p{N}_.]+)*(?=\s*(?:::|:)?=)/uy, "rule"],
+  [/[\p{L}_][\p{L}\p{N}_]*(?:-[\p{L}\p{N}_]+)*/uy, ""],
+  [/::=|:=|=|[|/!*+?()[\]{},;.:-]|\d+/y, "op"],
+  SPACE,
+];
 
 const MACHINE = [
   [/#.*/y, "com"],
@@ -185,6 +195,12 @@ const OWN = {
     table: ABNF,
     begin: { text: 'answer = "yes" / "no"' },
   },
+  ebnf: {
+    one: "an EBNF grammar",
+    more: true,
+    table: EBNF,
+    begin: { text: 'answer ::= "yes" | "no"' },
+  },
   machine: {
     one: "a machine",
     targets: {
@@ -260,6 +276,7 @@ const RULES = {
   kbnf: /[A-Za-z_][A-Za-z0-9_]*/g,
   gbnf: /[A-Za-z_][\w-]*/g,
   abnf: /[A-Za-z][\w-]*/g,
+  ebnf: /[\p{L}_][\p{L}\p{N}_.-]*(?: [\p{L}\p{N}_.-]+)*/gu,
   lark: /_?[A-Za-z]\w*/g,
 };
 /** Keywords whose members are named parts, and what calls one by a pointer. */
@@ -331,6 +348,7 @@ const READERS = {
   kbnf: rules,
   gbnf: rules,
   abnf: rules,
+  ebnf: rules,
   lark: rules,
   dataclass: classes,
   json_schema: (lines) => parts(lines),

@@ -19,6 +19,7 @@ TEXTS = {
     Notation.JSON_SCHEMA: '{"enum": ["ann", "bob"]}',
     Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
     Notation.ABNF: 'start = DQUOTE (%s"ann" / %s"bob") DQUOTE',
+    Notation.EBNF: """start ::= '"' ('ann' | 'bob') '"'""",
     Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
     Notation.STRUCTURAL_TAG: """{"type": "structural_tag", "format": {"type": "tag",
         "begin": "\\"", "content": {"type": "regex", "pattern": "ann|bob"}, "end": "\\""}}""",

@@ -23,7 +23,7 @@ NOTATIONS = [
     "structural_tag",
 ]
 #: Those in the menu after the tabs.
-MORE = ["abnf"]
+MORE = ["abnf", "ebnf"]
 
 
 def turn(v: Any, notation: str) -> None:

@@ -169,7 +169,7 @@ def test_prose_that_the_start_rule_does_not_use_is_a_note() -> None:
     grammar = Grammar.from_abnf(text)
     (note,) = grammar.notes
     assert (note.kind, text[note.span.start : note.span.end]) == (
-        "prose_value",
+        "description",
         "<any mail address>",
     )
     with pytest.raises(ParseError, match="any mail address"):

@@ -21,7 +21,7 @@ from workbench.grammar.notations import Notation, checked_options, notation_of, 
 from workbench.pushdown.build import check_defined, missing_start
 from workbench.pushdown.cfg import gathered
 from workbench.syntax.grammar_tree import GrammarTree, Rule, Sequence
-from workbench.syntax.recovery import LAYOUTS, Layout, Located, Recovered, recover
+from workbench.syntax.recovery import Layout, Located, Recovered, layout_of, recover
 
 #: Seconds of the search for further errors, at most half of the limit.
 _SECONDS = 0.5
@@ -74,11 +74,13 @@ def diagnose(
     **options: Any,  # noqa: ANN401  # those of the notation
 ) -> Diagnosis:
     """All problems of a text whose first error is known."""
-    layout = LAYOUTS.get(notation)
     if isinstance(error, AdvisedBuildError):
         notes = (Problem.advised(advice, error.source) for advice in error.notes)
         return Diagnosis((error,), (Problem.of(error), *notes))
-    if layout is None or not isinstance(error, SourceError) or error.source.text != text:
+    if not isinstance(error, SourceError) or error.source.text != text:
+        return Diagnosis((error,), (Problem.of(error),))
+    layout = layout_of(notation, error.source)
+    if layout is None:
         return Diagnosis((error,), (Problem.of(error),))
 
     def read(source: Source) -> GrammarTree:

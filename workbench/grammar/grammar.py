@@ -247,6 +247,20 @@ class Grammar(Language):
 
     @staticmethod
     @checked
+    def from_ebnf(
+        text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of an EBNF grammar, of W3C (``::=``) or of ISO 14977 (``=`` … ``;``).
+
+        Its start is the first rule, or the rule ``start``. An exception ``A - B`` is exact; both
+        sides must be regular.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.EBNF, start, limits=limits, name=name)
+
+    @staticmethod
+    @checked
     def from_lark(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:

@@ -112,6 +112,14 @@ def _abnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     return ParsedGrammar(read.tree, start_of(read.tree.rules, start), notes=read.notes)
 
 
+def _ebnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
+    from workbench.syntax.ebnf.ebnf import parse_ebnf
+    from workbench.syntax.leaves import first_rule
+
+    read = parse_ebnf(source, limits.clock(), Importing(source, limits), start)
+    return ParsedGrammar(read.tree, first_rule(read.tree.rules, start), notes=read.notes)
+
+
 def _lark(source: Source, start: str, limits: Limits, *, whitespace: str | int) -> ParsedGrammar:
     from workbench.syntax.lark.lowering import parse_lark
 
@@ -341,6 +349,19 @@ class Notation(StrEnum):
         ".abnf",
         "An ABNF grammar, as in RFCs",
         _abnf,
+        None,
+        False,
+        (),
+        MappingProxyType[str, Option]({}),
+        "",
+    )
+
+    EBNF = (
+        "ebnf",
+        "EBNF",
+        ".ebnf",
+        "An EBNF grammar, as of W3C or ISO 14977",
+        _ebnf,
         None,
         False,
         (),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from workbench.base.diagnostics import Advice
-from workbench.base.errors import BuildError, ParseError
+from workbench.base.errors import BuildError
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
 from workbench.syntax.cursor import Cursor, LexemeNames, Part, checked_bounds
@@ -41,7 +41,13 @@ from workbench.syntax.grammar_tree import (
     with_span,
 )
 from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING, lexemes
-from workbench.syntax.leaves import ignoring_case, one_of, undefined_rule
+from workbench.syntax.leaves import (
+    check_descriptions,
+    first_rule,
+    ignoring_case,
+    one_of,
+    undefined_rule,
+)
 from workbench.syntax.ranges import ANY_CHARACTER, MAX_CODE_POINT, intersection
 
 LEXEMES = re.compile(
@@ -401,7 +407,8 @@ def parse_abnf(source: Source, clock: Clock | None = None, start: str = "start")
     bodies = {rule.name: rule.body for rule in rules}
     start = start_of(rules, start)
     reached = {start, *all_called(Nonterminal(start, Span(0, 0)), bodies)}
-    notes = [*reader.notes, *_prose_notes(source, reader, reached)]
+    prose = {reader.spellings[name]: values for name, values in reader.prose.items()}
+    notes = [*reader.notes, *check_descriptions(source, "prose value", "<>", prose, reached)]
     tree = GrammarTree(tuple(rules), source, calling="{name} = {called}")
     return AbnfGrammar(tree, tuple(notes))
 
@@ -409,7 +416,7 @@ def parse_abnf(source: Source, clock: Clock | None = None, start: str = "start")
 def start_of(rules: Row[Rule], start: str) -> str:
     """The rule with a name, whatever its case; for the default ``start`` the first rule."""
     names = {rule.name.lower(): rule.name for rule in reversed(rules)}
-    return names.get(start.lower(), rules[0].name if start == "start" else start)
+    return names.get(start.lower()) or first_rule(rules, start)
 
 
 def _called_core_rules(reader: _Reader, rules: Iterable[Rule]) -> list[Rule]:
@@ -441,19 +448,3 @@ def _check_defined(source: Source, reader: _Reader, rules: list[Rule]) -> None:
             if call.name not in names:
                 otherwise = f"add a line  {call.name} = …"
                 raise undefined_rule(source, call, [*names, *CORE_NAMES], otherwise)
-
-
-def _prose_notes(source: Source, reader: _Reader, reached: set[str]) -> Iterable[Advice]:
-    """Notes on prose values in rules that the start rule does not reach.
-
-    Raises: ParseError for one that it reaches.
-    """
-    for name, values in reader.prose.items():
-        for text, span in values:
-            if reader.spellings[name] in reached:
-                message = f"the prose value <{text}> is a description that cannot be read"
-                hint = f"write the rule that it describes, or leave it out of {name!r}"
-                raise ParseError(message, source, span, hint, "unsupported")
-            message = f"the prose value <{text}> is left out: the start rule does not use it"
-            hint = "write the rule that it describes, to use it"
-            yield Advice(message, span, "prose_value", hint)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from workbench.base.source import Span
 from workbench.syntax import abnf, gbnf
+from workbench.syntax.ebnf import iso, w3c
 from workbench.syntax.kbnf import kbnf_lexer
 from workbench.syntax.kbnf.kbnf_lexer import NOTHING, QUOTED
 from workbench.syntax.lark import lark_lexer
@@ -39,7 +40,7 @@ class BodyLexemes:
         return "NAME" in both and not both.isdisjoint(self.quoted | self.separate)
 
 
-#: By notation.
+#: By notation, or its dialect.
 BODY_LEXEMES = {
     "kbnf": BodyLexemes(
         kbnf_lexer.LEXEMES,
@@ -60,6 +61,20 @@ BODY_LEXEMES = {
         frozenset({"STRING", "PROSE"}),
         frozenset({"NUMBER", NOTHING}),
         frozenset({"DEFINE"}),
+    ),
+    "w3c": BodyLexemes(
+        w3c.LEXEMES,
+        frozenset({"STRING"}),
+        frozenset({"CLASS", "CHARACTER", NOTHING}),
+        frozenset({"DEFINE"}),
+        frozenset({"CONSTRAINT"}),
+    ),
+    "iso": BodyLexemes(
+        iso.LEXEMES_OF_WORDS,
+        frozenset({"STRING", "SPECIAL"}),
+        frozenset({"NUMBER", NOTHING}),
+        frozenset({"DEFINE"}),
+        frozenset({"STOP"}),
     ),
     "lark": BodyLexemes(
         lark_lexer.LEXEMES,

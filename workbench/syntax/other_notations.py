@@ -36,10 +36,6 @@ _WRITTEN = {
     "#'[0-9]' for a class and (* … *) for a comment",
     ("ANTLR", "GBNF"): "leave 'grammar' out, and write name ::= … for a rule without ';', "
     '"…" for a string and # … for a comment',
-    ("W3C EBNF", "KBNF"): "write ; after each rule, #'[a-z]' for a class, "
-    r"#'\\x09' for #x9 and (* … *) for a comment",
-    ("W3C EBNF", "GBNF"): r'write \x09 inside "…" or […] for #x9, "…" for a string '
-    "and # … for a comment",
 }
 
 
@@ -60,6 +56,6 @@ def other_notations_named(source: Source, notation: str) -> Iterator[None]:
             written = _WRITTEN.get((name, notation))
             error.hint = f"this looks like {name}, which is not read: {written}"
             if written is None:
-                error.hint = f"this looks like {name}: read it as {name}"
+                error.hint = f"this looks like {name}: read it as {name.split()[-1]}"
             error.fix = None
         raise

@@ -22,6 +22,7 @@ from workbench.base.errors import LimitError, SourceError
 from workbench.base.limits import check_time_budget
 from workbench.base.source import Source, Span
 from workbench.syntax.called_names import BODY_LEXEMES, BodyLexemes, called_names
+from workbench.syntax.ebnf.w3c import is_w3c
 from workbench.syntax.grammar_tree import GrammarTree
 
 #: The most errors of one text: it is read once for each.
@@ -37,6 +38,8 @@ _HEAD = (
 _DEFINED = re.compile(r"(?<![\w-])([\w-]++)(?:\{[^}\n]{0,200}\})?[ \t]*+(?:::?=|[=:])")
 #: A comment of KBNF up to its end, or a string up to the end of its line.
 _COMMENT = r"\(\*(?:[^*]++|\*(?!\)))*+(?:\*\))?"
+#: A string without escapes up to the end of its line.
+_PLAIN = r"""'[^'\n]*+'?|"[^"\n]*+"?"""
 _QUOTED = r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?"""
 
 
@@ -51,6 +54,8 @@ class Layout:
     #: Matches the names that a rule can have.
     names: re.Pattern[str]
     lexemes: BodyLexemes
+    #: Matches the beginning of a rule, with its name.
+    head: str
 
     def extents(self, text: str) -> list[tuple[Span, str]]:
         """The text of each rule up to the next one, with its name; a statement has none.
@@ -69,14 +74,16 @@ class Layout:
         return list(zip(spans, names, strict=True))
 
 
-def _layout(notation: str, rule: str, name: str, skipped: str, separator: str = "") -> Layout:
-    begin = rf"(?:^(?P<indent>[ \t]*+){separator})(?P<head>{_HEAD})"
+def _layout(
+    notation: str, rule: str, name: str, skipped: str, separator: str = "", head: str = _HEAD
+) -> Layout:
+    begin = rf"(?:^(?P<indent>[ \t]*+){separator})(?P<head>{head})"
     pieces = re.compile(f"{skipped}|{begin}", re.MULTILINE)
-    return Layout(pieces, rule, re.compile(name), BODY_LEXEMES[notation])
+    return Layout(pieces, rule, re.compile(name), BODY_LEXEMES[notation], head)
 
 
-#: The notations whose rules are recovered, by name.
-LAYOUTS: Mapping[str, Layout] = {
+#: The notations whose rules are recovered, or their dialects, by name.
+_LAYOUTS: Mapping[str, Layout] = {
     "kbnf": _layout(
         "kbnf",
         "{name} ::= '{name}';",
@@ -86,8 +93,32 @@ LAYOUTS: Mapping[str, Layout] = {
     ),
     "gbnf": _layout("gbnf", '{name} ::= "{name}"', r"[\w-]+", r"\#.*"),
     "abnf": _layout("abnf", '{name} = "{name}"', r"[A-Za-z][\w-]*", r";.*|\"[^\"\n]*\"|<[^>\n]*>"),
+    "w3c": _layout(
+        "w3c",
+        "{name} ::= '{name}'",
+        r"[A-Za-z_][\w.-]*",
+        rf"/\*(?:[^*]++|\*(?!/))*+\*/|{_PLAIN}",
+        head=rf"(?:\[\s*\d+\w*\s*\]\s*+)?{_HEAD}",
+    ),
+    "iso": _layout(
+        "iso",
+        "{name} = '{name}';",
+        r"[^\W\d][\w-]*",
+        rf"{_COMMENT}|{_PLAIN}",
+        r"|(?<=[;.])[ \t]*+",
+        r"(?P<name>[^\W\d][\w-]*+(?:[ \t]++[^\W\d][\w-]*+)*+)[ \t]*+(?:::?=|=|:)",
+    ),
     "lark": _layout("lark", '{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
 }
+
+
+def layout_of(notation: str, source: Source) -> Layout | None:
+    """How the rules of a text are arranged; None for a notation whose rules are not recovered."""
+    if notation == "ebnf":
+        notation = "w3c" if is_w3c(source) else "iso"
+    return _LAYOUTS.get(notation)
+
+
 #: The name of the appended rule that calls the names of broken rules: similar to no other name.
 _CALLER = "q" + 20 * "0"
 
@@ -307,7 +338,7 @@ class _Recovery:
     def _names_in(self, part: int) -> tuple[list[tuple[str, Span]], set[str]]:
         """The names that the body of a part calls, and those it may define: parameters too."""
         span, name = self.parts[part]
-        head = re.compile(_HEAD).match(self.source.text, span.start)
+        head = re.compile(self.layout.head).match(self.source.text, span.start)
         if not name or head is None:  # a statement
             return [], set()
         body = Span(head.end(), span.end)

@@ -204,6 +204,15 @@ def _abnf() -> tuple[Context, ...]:
     )
 
 
+def _ebnf() -> tuple[Context, ...]:
+    body = r"(?:=|\n[ \t]+|\||,)[^\n;]*?"
+    return (
+        Context(rf"{body}(?:^|[^\w-])([A-Za-z_][\w-]*)$", names="rules", where="code"),
+        Context(rf"{body}(?:^|[^\w-])()$", names="rules", where="code"),
+        Context(r"(?:^|\n)([A-Za-z_][\w-]*)$", names="missing", where="code"),
+    )
+
+
 def _lark() -> tuple[Context, ...]:
     from workbench.syntax.lark.lark_parser import STATEMENT_NAMES
     from workbench.syntax.lark.resolve import module_terminals
@@ -387,6 +396,7 @@ _CONTEXTS: Mapping[str, Callable[[], tuple[Context, ...]]] = {
     Notation.DATACLASS: _dataclass,
     Notation.GBNF: _gbnf,
     Notation.ABNF: _abnf,
+    Notation.EBNF: _ebnf,
     Notation.LARK: _lark,
 }
 

@@ -22,7 +22,9 @@ from workbench.syntax.machine_text import NAME, is_jflap
 from workbench.syntax.regex.parser import parse_regex
 
 #: The beginning of a rule; in a regex such colons would be literal, which is rarely intended.
-_RULE = re.compile(r"^[ \t]*[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE)
+_RULE = re.compile(
+    r"^[ \t]*(?:\[\d+\w*\][ \t]*)?[A-Za-z_][\w.-]*(?:\[[^\]\n]*\])?[ \t]*::=", re.MULTILINE
+)
 
 #: A rule of Lark with a part that only a grammar has, or a statement.
 _LARK = re.compile(
@@ -62,6 +64,16 @@ _ABNF_ONLY = re.compile(
       | [=\s]\d*(?:ALPHA|DIGIT|HEXDIG|DQUOTE|CRLF|VCHAR|WSP|SP)\b""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
+#: What only the EBNF of W3C has beside ``::=``, outside of strings, and only ISO's beside ``=``.
+_W3C_ONLY = re.compile(
+    r"\#x[0-9A-Fa-f] | /\*[^*] | ^[ \t]*\[\s*\d+\w*\s*\]\s*\w+\s*::= | ^[ \t]*<\w[^<>\n]*>\s*::="
+    r"| \[\s*(?i:wfc|vc|nsc)\s*:",
+    re.MULTILINE | re.VERBOSE,
+)
+_ISO_RULE = re.compile(r"^[ \t]*[^\W\d][\w \t-]*=(?=[^=>])[^=;]*[;.][ \t]*$", re.MULTILINE)
+_ISO_ONLY = re.compile(r"[}\]\w\"')?][ \t\n]*,|\{[^{}\n]*[^\d,\s{}]|\d[ \t]*\*|=[ \t]*\?[^?\n]+\?")
+_ISO_COMMENTS = re.compile(r"""\(\*[\s\S]*?\*\)|('[^'\n]*'|"[^"\n]*")""")
+
 _ABNF_COMMENTS = re.compile(r'("[^"\n]*")|;(?!\s*\Z)[^\n]*')
 
 #: Not used in grammars outside strings.
@@ -75,6 +87,7 @@ _BEGUN = {
     Notation.KBNF: re.compile(r"\s*(?:\(\*|[A-Za-z_]\w*\s*(?:=|::|:?\s*\Z))"),
     Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
     Notation.ABNF: re.compile(r"\s*(?:;|[A-Za-z][\w-]*\s*(?:=|\Z))"),
+    Notation.EBNF: re.compile(r"\s*(?:\(\*|/\*|\[|<|[^\W\d][\w -]*\s*(?::|=|\Z))"),
     Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
     Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
     Notation.STRUCTURAL_TAG: re.compile(r"\s*(?:[{\"]|\Z)"),
@@ -95,6 +108,9 @@ def looks_like(text: str) -> tuple[Notation, ...]:
         return _rules_of(text)
     if _is_abnf(text):
         return (Notation.ABNF,)
+    bare = _ISO_COMMENTS.sub(lambda match: match[1] and "''", text)
+    if "''" in bare and _ISO_RULE.search(bare) and _ISO_ONLY.search(bare):
+        return (Notation.EBNF,)
     if is_jflap(text) or _MACHINE.search(text):
         return (Notation.MACHINE,)
     return (Notation.LARK,) if _LARK.search(text) else ()
@@ -107,7 +123,10 @@ def _is_abnf(text: str) -> bool:
 
 
 def _rules_of(text: str) -> tuple[Notation, ...]:
-    """KBNF or GBNF, which begin their rules equally; both if nothing distinguishes them."""
+    """KBNF, GBNF or EBNF, which begin their rules equally; the first two if nothing tells."""
+    without_strings = _STRINGS.sub(_without_content, text)
+    if _W3C_ONLY.search(without_strings) and not re.search(r";[ \t]*$", without_strings, re.M):
+        return (Notation.EBNF,)
     bare = _COMMENTS.sub("", _STRINGS.sub(_without_content, text))
     if _KBNF_ONLY.search(bare):
         return (Notation.KBNF,)
@@ -127,7 +146,8 @@ def other_notation(text: str, chosen: Notation) -> Notation | None:
     """The notation a text looks like, if not the chosen one."""
     looks = looks_like(text)
     if looks:
-        return None if chosen in looks else looks[0]
+        is_ebnf = chosen is Notation.EBNF and _RULE.search(text) is not None
+        return None if chosen in looks or is_ebnf else looks[0]
     if chosen not in _BEGUN or _BEGUN[chosen].match(text):
         return None
     rest = _STRINGS.sub("", text)

@@ -198,6 +198,42 @@ _ABNF = Card(
     },
 )  # fmt: skip
 
+_ISO = "start = ‸;"
+_EBNF = Card(
+    "start ::= ‸",
+    {
+        "W3C: rules": (
+            Construct("name ::= …", "a rule; every text begins with the first one",
+                      "\nname ::= ‹'a'›", "a", "b", "start ::= name‸"),
+            Construct("/* … */", "a comment", "/* ‹note› */", "a", "b", "start ::= 'a' ‸"),
+        ),
+        "W3C: texts": (
+            Construct("'…'", "this text, in single or double quotes, without escapes", "'‹abc›'",
+                      "abc", "ab"),
+            Construct("#xA", "a character by its number", "#x‹A›", "\n", "A"),
+            Construct("[…]", "one of these characters; a-z is a range", "[‹a-z›]", "k", "K"),
+            Construct("[^…]", "any character but these", "[^‹0-9›]", "x", "7"),
+        ),
+        "W3C: combination": (
+            Construct("… 'b'", "one after the other", "‹'a'› 'b'", "ab", "a"),
+            Construct("… | 'b'", "one or the other", "‹'a'› | 'b'", "b", "ab"),
+            Construct("(…)?", "once or not at all; * is any number of times, + once or more",
+                      "(‹'a'›)?", "", "aa"),
+            Construct("… - 'b'", "the texts of one side that are not of the other",
+                      "‹[a-z]› - 'b'", "c", "b"),
+        ),
+        "ISO 14977": (
+            Construct("name = … ;", "a rule, with its end", "\nname = ‹'a'›;", "a", "b",
+                      "start = name;‸"),
+            Construct("… , 'b'", "one after the other", "‹'a'›, 'b'", "ab", "a", _ISO),
+            Construct("[ … ]", "once or not at all", "[‹'a'›]", "", "aa", _ISO),
+            Construct("{…}", "any number of times; {…}- is once or more", "{‹'a'›}", "aaa", "b",
+                      _ISO),
+            Construct("3 * …", "3 times", "3 * ‹'a'›", "aaa", "aa", _ISO),
+        ),
+    },
+)  # fmt: skip
+
 _LARK = Card(
     "start: ‸",
     {
@@ -412,6 +448,7 @@ CARDS: Mapping[Notation, Card] = {
     Notation.DATACLASS: _DATACLASS,
     Notation.GBNF: _GBNF,
     Notation.ABNF: _ABNF,
+    Notation.EBNF: _EBNF,
     Notation.LARK: _LARK,
     Notation.MACHINE: _MACHINE,
     Notation.STRUCTURAL_TAG: _STRUCTURAL_TAG,

@@ -60,6 +60,9 @@ _LEXEMES = {
         rf"{_QUOTED} | \[(?:[^\]\\]|\\.)*\] | \#(?P<text>[^\n]*)", re.VERBOSE | re.DOTALL
     ),
     Notation.ABNF: re.compile(r'"[^"\n]*" | <[^>\n]*> | ;(?P<text>[^\n]*)', re.VERBOSE),
+    Notation.EBNF: re.compile(
+        r"""'[^'\n]*' | "[^"\n]*" | [/(]\*(?P<text>.*?)\*[/)]""", re.VERBOSE | re.DOTALL
+    ),
     Notation.LARK: re.compile(
         rf"""{_QUOTED} | //(?P<text>[^\n]*) | /(?:[^/\\\n]|\\.)+/""", re.VERBOSE | re.DOTALL
     ),

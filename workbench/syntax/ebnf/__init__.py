@@ -1,0 +1,1 @@
+"""EBNF as W3C and ISO define it."""
