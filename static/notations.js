@@ -85,6 +85,17 @@ const EBNF = [
   [/::=|:=|=|[|/!*+?()[\]{},;.:-]|\d+/y, "op"],
   SPACE,
 ];
+const ANTLR = [
+  [/\/\/.*|\/\*[\s\S]*?(?:\*\/|$)/y, "com"],
+  [/'(?:\\[\s\S]|[^'\\\n])*'?/y, "str"],
+  [/\[(?:\\[\s\S]|[^\]\\\n])*\]?/y, "rx"],
+  [/\{[^{}\n]*\}\??/y, "com"],
+  [/(?:fragment|grammar|lexer|parser|mode|import|options|tokens|channels|returns|locals)\b/y, "op"],
+  [/[\p{L}_][\p{L}\p{N}_]*(?=\s*:(?!:))/uy, "rule"],
+  [/[\p{L}_][\p{L}\p{N}_]*/uy, ""],
+  [/->|\.\.|::|\+=|[:|*+?()~;,.=#@{}<>]|\d+/y, "op"],
+  SPACE,
+];
 
 const MACHINE = [
   [/#.*/y, "com"],
@@ -201,6 +212,12 @@ const OWN = {
     table: EBNF,
     begin: { text: 'answer ::= "yes" | "no"' },
   },
+  antlr: {
+    one: "an ANTLR grammar",
+    more: true,
+    table: ANTLR,
+    begin: { text: "grammar Answer;\nanswer : 'yes' | 'no' ;" },
+  },
   machine: {
     one: "a machine",
     targets: {
@@ -277,6 +294,7 @@ const RULES = {
   gbnf: /[A-Za-z_][\w-]*/g,
   abnf: /[A-Za-z][\w-]*/g,
   ebnf: /[\p{L}_][\p{L}\p{N}_.-]*(?: [\p{L}\p{N}_.-]+)*/gu,
+  antlr: /[\p{L}_][\p{L}\p{N}_]*/gu,
   lark: /_?[A-Za-z]\w*/g,
 };
 /** Keywords whose members are named parts, and what calls one by a pointer. */
@@ -349,6 +367,7 @@ const READERS = {
   gbnf: rules,
   abnf: rules,
   ebnf: rules,
+  antlr: rules,
   lark: rules,
   dataclass: classes,
   json_schema: (lines) => parts(lines),

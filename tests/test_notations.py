@@ -20,6 +20,7 @@ TEXTS = {
     Notation.GBNF: 'root ::= "\\"" ("ann" | "bob") "\\""',
     Notation.ABNF: 'start = DQUOTE (%s"ann" / %s"bob") DQUOTE',
     Notation.EBNF: """start ::= '"' ('ann' | 'bob') '"'""",
+    Notation.ANTLR: """grammar Names; start : '"' ('ann' | 'bob') '"' EOF ;""",
     Notation.LARK: 'start: "\\"" ("ann" | "bob") "\\""',
     Notation.STRUCTURAL_TAG: """{"type": "structural_tag", "format": {"type": "tag",
         "begin": "\\"", "content": {"type": "regex", "pattern": "ann|bob"}, "end": "\\""}}""",

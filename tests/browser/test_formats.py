@@ -23,7 +23,7 @@ NOTATIONS = [
     "structural_tag",
 ]
 #: Those in the menu after the tabs.
-MORE = ["abnf", "ebnf"]
+MORE = ["abnf", "ebnf", "antlr"]
 
 
 def turn(v: Any, notation: str) -> None:

@@ -261,6 +261,21 @@ class Grammar(Language):
 
     @staticmethod
     @checked
+    def from_antlr(
+        text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
+    ) -> Grammar:
+        """The language of an ANTLR 4 grammar: every way to split a text into tokens counts.
+
+        A lexer's and a parser's grammar are read from one text, the lexer's first. The start is the
+        first rule of the parser, or the rule ``start``. Actions, predicates and modes are left out;
+        ``notes`` says so.
+
+        Raises: ParseError, BuildError, LimitError.
+        """
+        return Grammar.from_text(text, Notation.ANTLR, start, limits=limits, name=name)
+
+    @staticmethod
+    @checked
     def from_lark(
         text: str, start: str = "start", *, limits: Limits = LIMITS, name: str = "grammar"
     ) -> Grammar:

@@ -91,14 +91,14 @@ def without_gc() -> Iterator[None]:
 def _kbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.syntax.kbnf.kbnf_parser import parse_kbnf
 
-    with other_notations_named(source, "KBNF"):
+    with other_notations_named(source):
         return ParsedGrammar(parse_kbnf(source, limits.clock()), start)
 
 
 def _gbnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
     from workbench.syntax.gbnf import parse_gbnf
 
-    with other_notations_named(source, "GBNF"):
+    with other_notations_named(source):
         tree = parse_gbnf(source, limits.clock(), Importing(source, limits))
     # "start" is the default of the caller; the default of this notation is "root"
     named = any(rule.name == start for rule in tree.rules)
@@ -118,6 +118,13 @@ def _ebnf(source: Source, start: str, limits: Limits) -> ParsedGrammar:
 
     read = parse_ebnf(source, limits.clock(), Importing(source, limits), start)
     return ParsedGrammar(read.tree, first_rule(read.tree.rules, start), notes=read.notes)
+
+
+def _antlr(source: Source, start: str, limits: Limits) -> ParsedGrammar:
+    from workbench.syntax.antlr.antlr import parse_antlr
+
+    read = parse_antlr(source, limits.clock(), Importing(source, limits), start)
+    return ParsedGrammar(read.tree, read.start, notes=read.notes)
 
 
 def _lark(source: Source, start: str, limits: Limits, *, whitespace: str | int) -> ParsedGrammar:
@@ -362,6 +369,19 @@ class Notation(StrEnum):
         ".ebnf",
         "An EBNF grammar, as of W3C or ISO 14977",
         _ebnf,
+        None,
+        False,
+        (),
+        MappingProxyType[str, Option]({}),
+        "",
+    )
+
+    ANTLR = (
+        "antlr",
+        "ANTLR",
+        ".g4",
+        "An ANTLR 4 grammar, or a lexer's and a parser's together",
+        _antlr,
         None,
         False,
         (),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from workbench.base.source import Span
 from workbench.syntax import abnf, gbnf
+from workbench.syntax.antlr import antlr_lexer
 from workbench.syntax.ebnf import iso, w3c
 from workbench.syntax.kbnf import kbnf_lexer
 from workbench.syntax.kbnf.kbnf_lexer import NOTHING, QUOTED
@@ -75,6 +76,13 @@ BODY_LEXEMES = {
         frozenset({"NUMBER", NOTHING}),
         frozenset({"DEFINE"}),
         frozenset({"STOP"}),
+    ),
+    "antlr": BodyLexemes(
+        antlr_lexer.LEXEMES,
+        frozenset({"STRING"}),
+        frozenset({"SET", "NUMBER", NOTHING}),
+        frozenset({"COLON", "ACTION", "EQUALS", "APPEND", "AT", "ELEMENT"}),
+        frozenset({"STOP", "ARROW", "LABEL"}),
     ),
     "lark": BodyLexemes(
         lark_lexer.LEXEMES,

@@ -30,13 +30,10 @@ _SIGNS = {
     "W3C EBNF": re.compile(r"#x[0-9A-Fa-f]+\b|\A[^;]*/\*[^;]*::=|\A[^;]*::=[^;]*/\*[^;]*\Z"),
 }
 
-#: How the constructs of each are written in KBNF and in GBNF.
-_WRITTEN = {
-    ("ANTLR", "KBNF"): "leave 'grammar' out, and write name ::= … ; for a rule, "
-    "#'[0-9]' for a class and (* … *) for a comment",
-    ("ANTLR", "GBNF"): "leave 'grammar' out, and write name ::= … for a rule without ';', "
-    '"…" for a string and # … for a comment',
-}
+
+def is_antlr(text: str) -> bool:
+    """Whether a text begins as an ANTLR grammar does."""
+    return _SIGNS["ANTLR"].match(text[:_MAX_SEARCHED]) is not None
 
 
 def other_notation(text: str) -> str | None:
@@ -46,16 +43,13 @@ def other_notation(text: str) -> str | None:
 
 
 @contextmanager
-def other_notations_named(source: Source, notation: str) -> Iterator[None]:
+def other_notations_named(source: Source) -> Iterator[None]:
     """Within the block, the hint of a ParseError names the notation of a text that is another."""
     try:
         yield
     except ParseError as error:
         name = other_notation(source.text)
         if name is not None:
-            written = _WRITTEN.get((name, notation))
-            error.hint = f"this looks like {name}, which is not read: {written}"
-            if written is None:
-                error.hint = f"this looks like {name}: read it as {name.split()[-1]}"
+            error.hint = f"this looks like {name}: read it as {name.split()[-1]}"
             error.fix = None
         raise

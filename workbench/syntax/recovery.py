@@ -108,6 +108,15 @@ _LAYOUTS: Mapping[str, Layout] = {
         r"|(?<=[;.])[ \t]*+",
         r"(?P<name>[^\W\d][\w-]*+(?:[ \t]++[^\W\d][\w-]*+)*+)[ \t]*+(?:::?=|=|:)",
     ),
+    "antlr": _layout(
+        "antlr",
+        "{name} : '{name}' ;",
+        r"[^\W\d]\w*",
+        rf"/\*(?:[^*]++|\*(?!/))*+\*/|//.*|{_QUOTED}|\[(?:[^\]\\\n]|\\.)*+\]",
+        r"|(?<=;)[ \t]*+",
+        r"(?:(?:fragment|protected|public|private)\s++)?(?P<name>[^\W\d]\w*+)"
+        r"(?:\s*+\[[^]\n]*+\])?(?:\s++(?:returns|locals)\s*+\[[^]\n]*+\])*+\s*+:(?!:)",
+    ),
     "lark": _layout("lark", '{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
 }
 

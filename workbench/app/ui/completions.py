@@ -213,6 +213,17 @@ def _ebnf() -> tuple[Context, ...]:
     )
 
 
+def _antlr() -> tuple[Context, ...]:
+    commands = _words(("skip", "channel(HIDDEN)", "type()"), "what becomes of the token")
+    body = r":[^;]*?"
+    return (
+        Context(r"->[ \t]*(\w*)$", commands, where="code", eager=True),
+        Context(rf"{body}(?:^|[^\w])([A-Za-z_]\w*)$", names="rules", where="code"),
+        Context(rf"{body}(?:^|[^\w])()$", names="rules", where="code"),
+        Context(r"(?:^|\n|;)\s*([A-Za-z_]\w*)$", names="missing", where="code"),
+    )
+
+
 def _lark() -> tuple[Context, ...]:
     from workbench.syntax.lark.lark_parser import STATEMENT_NAMES
     from workbench.syntax.lark.resolve import module_terminals
@@ -397,6 +408,7 @@ _CONTEXTS: Mapping[str, Callable[[], tuple[Context, ...]]] = {
     Notation.GBNF: _gbnf,
     Notation.ABNF: _abnf,
     Notation.EBNF: _ebnf,
+    Notation.ANTLR: _antlr,
     Notation.LARK: _lark,
 }
 

@@ -19,6 +19,7 @@ from workbench.grammar.notations import Notation
 from workbench.schema.pydantic_models import is_pydantic_source
 from workbench.schema.schema_reader import Document, Node
 from workbench.syntax.machine_text import NAME, is_jflap
+from workbench.syntax.other_notations import is_antlr
 from workbench.syntax.regex.parser import parse_regex
 
 #: The beginning of a rule; in a regex such colons would be literal, which is rarely intended.
@@ -88,6 +89,7 @@ _BEGUN = {
     Notation.GBNF: re.compile(r"\s*(?:#|[\w-]+\s*(?:::|:?\s*\Z))"),
     Notation.ABNF: re.compile(r"\s*(?:;|[A-Za-z][\w-]*\s*(?:=|\Z))"),
     Notation.EBNF: re.compile(r"\s*(?:\(\*|/\*|\[|<|[^\W\d][\w -]*\s*(?::|=|\Z))"),
+    Notation.ANTLR: re.compile(r"\s*(?:/|@|[^\W\d]\w*\s*(?:[:;{]|\w+|\Z))"),
     Notation.LARK: re.compile(r"\s*(?:[%!?#]|//|[A-Za-z_]\w*\s*(?:[:.\[{]|\Z))"),
     Notation.JSON_SCHEMA: re.compile(r"\s*(?:[{\"]|true\b|false\b|\Z)"),
     Notation.STRUCTURAL_TAG: re.compile(r"\s*(?:[{\"]|\Z)"),
@@ -104,8 +106,10 @@ def looks_like(text: str) -> tuple[Notation, ...]:
         # a JSON Schema is the way for classes of Pydantic, as the problem says there
         others = (Notation.JSON_SCHEMA,) if is_pydantic_source(text) else ()
         return Notation.DATACLASS, *others
-    if _RULE.search(text):
+    if _RULE.search(text) and not is_antlr(text):
         return _rules_of(text)
+    if is_antlr(text):
+        return (Notation.ANTLR,)
     if _is_abnf(text):
         return (Notation.ABNF,)
     bare = _ISO_COMMENTS.sub(lambda match: match[1] and "''", text)

@@ -234,6 +234,45 @@ _EBNF = Card(
     },
 )  # fmt: skip
 
+_ANTLR = Card(
+    "start : ‸ ;",
+    {
+        "Rules": (
+            Construct("name : … ;", "a rule of the parser; texts begin with the first one",
+                      "\nname : ‹'a'› ;", "a", "b", "start : name ;‸"),
+            Construct("NAME : … ;", "a rule of the lexer: a token", "\nNAME : ‹[a-z]+› ;", "ab",
+                      "1", "start : NAME ;‸"),
+            Construct("fragment …", "a part of tokens, and no token", "\nfragment PART : ‹'a'› ;",
+                      "aa", "b", "start : NAME ;\nNAME : PART+ ;‸"),
+            Construct("-> skip", "a token that may be between all others",
+                      "\nWS : ‹[ \\t]›+ -> skip ;", "a  b", "a_b", "start : 'a' 'b' ;‸"),
+            Construct("// …", "a comment, up to the end of the line", "\n// ‹note›", "a", "b",
+                      "start : 'a' ;‸"),
+        ),
+        "Texts": (
+            Construct("'…'", "this text", "'‹abc›'", "abc", "ab"),
+            Construct(r"'\n'", r"a line feed; \t, \\, \' and \u00e9 are escapes too", r"'\n'", "\n",
+                      "n"),
+            Construct("[…]", "one of these characters, in a rule of the lexer", "[‹a-z›]", "k", "K",
+                      "start : A ; A : ‸ ;"),
+            Construct("~[…]", "any character but these, in a rule of the lexer", "~[‹0-9›]", "x",
+                      "7", "start : A ; A : ‸ ;"),
+            Construct(".*? '…'", "any text up to the first of these, in a rule of the lexer",
+                      ".*? '‹;›'", "ab;", "a;b;", "start : A ; A : ‸ ;"),
+        ),
+        "Combination": (
+            Construct("… 'b'", "one after the other", "‹'a'› 'b'", "ab", "a"),
+            Construct("… | 'b'", "one or the other", "‹'a'› | 'b'", "b", "ab"),
+            Construct("(…)", "a group", "(‹'a' | 'b'›)", "bc", "b", "start : ‸ 'c' ;"),
+        ),
+        "Repetition": (
+            Construct("…?", "once or not at all", "‹'a'›?", "", "aa"),
+            Construct("…*", "any number of times, or not at all", "‹'a'›*", "aaa", "b"),
+            Construct("…+", "once or more", "‹'a'›+", "aa", ""),
+        ),
+    },
+)  # fmt: skip
+
 _LARK = Card(
     "start: ‸",
     {
@@ -449,6 +488,7 @@ CARDS: Mapping[Notation, Card] = {
     Notation.GBNF: _GBNF,
     Notation.ABNF: _ABNF,
     Notation.EBNF: _EBNF,
+    Notation.ANTLR: _ANTLR,
     Notation.LARK: _LARK,
     Notation.MACHINE: _MACHINE,
     Notation.STRUCTURAL_TAG: _STRUCTURAL_TAG,

@@ -63,6 +63,11 @@ _LEXEMES = {
     Notation.EBNF: re.compile(
         r"""'[^'\n]*' | "[^"\n]*" | [/(]\*(?P<text>.*?)\*[/)]""", re.VERBOSE | re.DOTALL
     ),
+    Notation.ANTLR: re.compile(
+        r"""'(?:[^'\\\n]|\\.)*' | \[(?:[^\]\\]|\\.)*\]
+          | //(?P<text>[^\n]*)""",
+        re.VERBOSE | re.DOTALL,
+    ),
     Notation.LARK: re.compile(
         rf"""{_QUOTED} | //(?P<text>[^\n]*) | /(?:[^/\\\n]|\\.)+/""", re.VERBOSE | re.DOTALL
     ),

@@ -422,7 +422,17 @@ def parse_lark(
             ``undefined_nonterminal``, or what ``operations`` raises; LimitError.
     Source: Lark 1.3, docs/grammar.md; llguidance, docs/syntax.md.
     """
-    grammar = parse_statements(source, clock)
+    return lowered(source, parse_statements(source, clock), start, operations, clock)
+
+
+def lowered(
+    source: Source,
+    grammar: LarkGrammar,
+    start: str,
+    operations: LanguageOperations | None,
+    clock: Clock | None,
+) -> GrammarTree:
+    """The rules of a parsed grammar; errors as ``parse_lark``."""
     lowering = _Lowering(source, grammar, start, operations, clock, "", Names(()))
     rules = tuple(lowering.rules())
     return GrammarTree(rules, source, "~{low}..{high}", lowering.written, "{name}: {called}")

@@ -33,9 +33,10 @@ from workbench.syntax.grammar_tree import (
     Stop,
     asserted_pattern,
     regex_of,
+    with_span,
 )
 from workbench.syntax.lark.lark_tree import Body, Definition, MachineOperators
-from workbench.syntax.lark.resolve import Terminals, with_span
+from workbench.syntax.lark.resolve import Terminals
 from workbench.syntax.regex.one_unambiguous import is_read_greedily
 from workbench.syntax.regex.parser import parse_regex
 from workbench.syntax.regex.tree import (

@@ -1,0 +1,1 @@
+"""ANTLR 4 grammars."""
