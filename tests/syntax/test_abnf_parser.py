@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import re
 from itertools import product
 from typing import Any
 
@@ -362,8 +364,6 @@ def _random_grammar(seed: int) -> str:
 
 
 def _words(body: str) -> list[str]:
-    import re
-
     return re.findall(r'[rR]\d|"[^"]*"|.', body)
 
 
@@ -385,3 +385,26 @@ def test_random_grammars_against_the_package_abnf(seed: int) -> None:
     words = ("".join(letters) for size in range(5) for letters in product(ALPHABET, repeat=size))
     different = [word for word in words if grammar.accepts(word) != matches(word)]
     assert different == [], text
+
+
+@pytest.mark.parametrize("name", ["rfc3339", "rfc3986", "rfc4647", "rfc5234", "rfc5646", "rfc9110"])
+def test_grammars_of_rfcs_against_the_package_abnf(name: str) -> None:
+    """Texts of each grammar, and the same with a character changed."""
+    grammars = pytest.importorskip("abnf.grammars", reason="the package abnf is the oracle")
+    abnf = importlib.import_module("abnf")
+    rules: Any = importlib.import_module(f"{grammars.__name__}.{name}").Rule
+    text = rules.grammar if isinstance(rules.grammar, str) else "\n".join(rules.grammar)
+    grammar = Grammar.from_abnf(text)
+    choose = random.Random(name)
+    texts = [sample for sample in wb.samples(grammar, 20, seed=1) if len(sample) < 40]
+    assert texts
+    for sample in [*texts]:
+        at = choose.randrange(len(sample) + 1)
+        texts.append(sample[:at] + choose.choice('a0:/%"\r\n;= ') + sample[at + 1 :])
+    for sample in texts:
+        try:
+            rules(grammar.start).parse_all(sample)
+            is_accepted = True
+        except abnf.ParseError:
+            is_accepted = False
+        assert grammar.accepts(sample) == is_accepted, sample
