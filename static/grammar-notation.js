@@ -148,7 +148,8 @@ export function addKinds(card) {
   card.kinds.append(...all.filter(([, { more }]) => !more).map(button));
   onPress(card.kinds, press);
   roving(card.kinds, press);
-  card.more.append(...all.filter(([, { more }]) => more).map(([value, { label }]) => el("option", { value }, label)));
+  const entry = ([value, { label, tab }]) => el("option", { value, title: label }, tab ?? label);
+  card.more.append(...all.filter(([, { more }]) => more).map(entry));
   card.more.addEventListener("change", () => turnTo(card, card.more.value));
 }
 

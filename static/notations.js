@@ -132,6 +132,7 @@ const OWN = {
   },
   json_schema: {
     one: "a JSON Schema",
+    tab: "Schema",
     table: JSON_SCHEMA,
     layout: WHITE_SPACE,
     begin: {
@@ -154,6 +155,7 @@ const OWN = {
   structural_tag: {
     one: "a structural tag",
     tab: "Tags",
+    more: true,
     table: JSON_SCHEMA,
     layout: WHITE_SPACE,
     begin: {

@@ -268,7 +268,7 @@ def test_a_grammar_that_cannot_be_read_says_why_run_is_disabled(visit: Any) -> N
 def test_ones_own_text_is_not_offered_to_be_replaced(visit: Any) -> None:
     with visit("?example=time") as v:
         v.page.click(".intro .own")
-        v.page.click("#wb-grammar [role=radio]:has-text('JSON Schema')")
+        v.page.click("#wb-grammar [data-notation=json_schema]")
         v.page.wait_for_function("wb.state.compiled?.notation === 'json_schema'")
         assert not v.page.is_visible(".intro .own")
     with visit("?example=person") as v:

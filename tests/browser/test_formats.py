@@ -20,10 +20,9 @@ NOTATIONS = [
     "gbnf",
     "lark",
     "machine",
-    "structural_tag",
 ]
 #: Those in the menu after the tabs.
-MORE = ["abnf", "ebnf", "antlr"]
+MORE = ["structural_tag", "abnf", "ebnf", "antlr"]
 
 
 def turn(v: Any, notation: str) -> None:
@@ -73,6 +72,10 @@ def test_the_menu_of_more_notations(visit: Any, width: int, height: int) -> None
             assert v.page.evaluate("wb.state.compiled.ok"), notation
             assert v.page.locator("#wb-grammar .paint .rule").count() > 0, "it is coloured"
             assert menu.input_value() == notation
+            assert menu.bounding_box()["width"] >= 60, "its name can be read"
+        tabs = v.page.locator("#wb-grammar .notation")
+        if width > 900:
+            assert tabs.evaluate("one => one.scrollWidth <= one.clientWidth"), "no tab is cut"
         bar = v.page.locator("#wb-grammar .bar").first
         assert bar.evaluate("one => one.scrollWidth <= one.clientWidth")
         assert v.page.evaluate("document.documentElement.scrollWidth") <= width
@@ -113,9 +116,7 @@ def test_a_schema_runs_and_says_where_it_is_wrong(visit: Any) -> None:
 def test_a_structural_tag_runs_and_says_where_it_is_wrong(visit: Any) -> None:
     with visit("?example=time") as v:
         v.wait_run()
-        turn(v, "structural_tag")
-        tab = v.page.locator("#wb-grammar [data-notation=structural_tag]")
-        assert tab.inner_text() == "Tags"
+        turn_to_more(v, "structural_tag")
         tag = '{"type": "structural_tag", "format": {"type": "%s", "begin": "<", "content": %s}}'
         v.type_grammar(tag % ("tga", "{}"))
         row = v.page.locator("#wb-grammar .problems li").first
