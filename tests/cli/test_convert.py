@@ -75,7 +75,7 @@ WRONG = [
     (("x.txt", "y.kbnf"),                                         "the notation of x.txt does not follow", "a name without a notation"),
     (("--regex", "a"),                                            "expected a notation to write", "no target"),
     (("--regex", "a", "--to", "abnf"),                            "there is no notation 'abnf'", "no such notation"),
-    (("-", "--from", "abnf", "--to", "gbnf"),                     "expected one of regex, kbnf", "none to read either"),
+    (("-", "--from", "peg", "--to", "gbnf"),                      "expected one of regex, kbnf", "none to read either"),
     (("--regex", "a", "x.gbnf", "y.lark"),                        "expected one grammar, not two", "a file and an option"),
     (("missing.gbnf", "--to", "lark"),                            "cannot read missing.gbnf", "no such file"),
     (("--regex", "a", "no/such/folder/x.gbnf"),                   "cannot write no/such/folder/x.gbnf", "no target"),

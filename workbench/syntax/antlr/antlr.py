@@ -332,18 +332,22 @@ def _notes(grammar: AntlrGrammar, greedy: list[Span]) -> list[Advice]:
         message = "a text may be split into any tokens, not only into the longest ones"
         hint = "ANTLR also takes the first rule of equally long tokens: a keyword is no name there"
         notes.append(Advice(message, lexical[0].name_span, "longest_match", hint))
-    for places, kind, what, hint in (
-        (grammar.predicates, "predicate", "predicates", "texts that they forbid are accepted"),
-        (grammar.actions, "action", "actions", "they run in a program, and may change its tokens"),
-        (
-            greedy,
-            "lazy_repetition",
-            "ends of repetitions with as few copies as possible",
-            "in a rule that calls itself, a token may go on where ANTLR's ends",
-        ),
-        (grammar.modes, "lexer_mode", "lexer modes", "a token of any mode may be anywhere"),
-    ):
-        if places:
-            count = f": {len(places):,}, the first here" if len(places) > 1 else ""
-            notes.append(Advice(f"{what} are left out{count}", places[0], kind, hint))
+    if places := grammar.predicates:
+        hint = "texts that they forbid are accepted"
+        notes.append(Advice(_left_out("predicates", places), places[0], "predicate", hint))
+    if places := grammar.actions:
+        hint = "they run in a program, and may change its tokens"
+        notes.append(Advice(_left_out("actions", places), places[0], "action", hint))
+    if places := greedy:
+        message = _left_out("ends of repetitions with as few copies as possible", places)
+        hint = "in a rule that calls itself, a token may go on where ANTLR's ends"
+        notes.append(Advice(message, places[0], "lazy_repetition", hint))
+    if places := grammar.modes:
+        hint = "a token of any mode may be anywhere"
+        notes.append(Advice(_left_out("lexer modes", places), places[0], "lexer_mode", hint))
     return sorted(notes, key=lambda note: note.span.start)
+
+
+def _left_out(what: str, places: list[Span]) -> str:
+    count = f": {len(places):,}, the first here" if len(places) > 1 else ""
+    return f"{what} are left out{count}"
