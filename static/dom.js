@@ -354,7 +354,7 @@ export function createDialog(dialog) {
 /** @type {HTMLElement | undefined} */
 let noticeBox;
 let noticeTimer = 0;
-/** A sentence at the lower edge of the page, for a while; read aloud too. @param {string} [text] */
+/** A sentence over the page, for a while; read aloud too. @param {string} [text] */
 export function showNotice(text = "") {
   /** @type {HTMLElement} */
   const box = noticeBox ?? el("div.wb.notice", { role: "status" });

@@ -42,9 +42,10 @@ function alignRows(box, line) {
   }
 }
 
-/** @param {Editor} editor */
+/** Another grammar, from its first row on. @param {Editor} editor */
 function setText(editor, text, kind) {
   editor.area.value = text;
+  editor.box.scrollTop = 0;
   [editor.text, editor.notation] = [editor.area.value, kind];
   editor.problems = [];
   editor.places = [];

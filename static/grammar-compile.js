@@ -166,7 +166,7 @@ export function showNote(card, untouched) {
   if (card.note.querySelector("button")) return;
   card.note.style.minHeight = `${card.note.offsetHeight}px`;
   card.note.replaceChildren(
-    `Your own version of “${title}”. `,
+    `Changed from “${title}”. `,
     createButton("Back to the example", { class: "link" }, () => emit("open", { ...state.example, first: false })),
   );
 }

@@ -67,7 +67,7 @@ export function markTests(card, { all, judged, passed }) {
   markSection(
     card,
     "tests",
-    judged ? `${failing ? "✗ " : ""}${passed} of ${judged} pass` : all ? String(all) : "",
+    judged ? `${failing ? `✗ ${passed} of ${judged}` : passed} pass` : all ? String(all) : "",
     failing ? "no" : judged ? "good" : "quiet",
   );
 }

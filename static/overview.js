@@ -9,14 +9,16 @@ const WIDE = 168,
   PART = 0.3, // of the box, at most
   ALL = 0.97, // in view: no overview is needed
   AROUND = 30, // pixels of its margin and of half a state
+  RAISED = 38, // pixels by which it is higher at the right, over the buttons
   LOWEST = 160, // pixels of a box: in a lower one it would cover what it shows
   RADIUS = 4.5; // pixels of the mark on the current state
 
 /** ``home``: the box of the picture, in its own points; ``view``: the part that is in view; ``marked``: the current
-    state in the picture.
+    state in the picture; ``named``: the picture is of lanes, with their names at the left.
     @typedef {{
       box: HTMLElement, map: SVGSVGElement, lines: SVGPathElement, dots: SVGPathElement, current: SVGCircleElement,
       frame: SVGRectElement, home: number[] | null, view: number[], marked: SVGGraphicsElement | null,
+      named: boolean,
     }} Overview */
 
 /** @param {Element} element @param {string[]} names */
@@ -67,15 +69,18 @@ function markCurrent(overview) {
   stepAside(overview);
 }
 
-/** The map goes to the other corner where it would cover the current state. @param {Overview} overview */
-function stepAside({ box, map, current, view }) {
+/** The map is at the left, but of lanes, whose names are there, at the right; it goes to the other corner where it would
+    cover the current state. @param {Overview} overview */
+function stepAside({ box, map, current, view, named }) {
   const [x, y] = numbers(current, "cx", "cy"),
     [left, top, width, height] = view;
-  const across = ((x - left) / width) * box.clientWidth,
-    up = (1 - (y - top) / height) * box.clientHeight;
+  const part = (x - left) / width,
+    across = (named ? 1 - part : part) * box.clientWidth,
+    up = (1 - (y - top) / height) * box.clientHeight - (named ? RAISED : 0);
   const covers = (/** @type {number} */ size, /** @type {"width" | "height"} */ name) =>
     size < Number.parseFloat(map.style[name]) + AROUND;
-  map.classList.toggle("aside", current.style.display !== "none" && covers(across, "width") && covers(up, "height"));
+  const covered = current.style.display !== "none" && covers(across, "width") && covers(up, "height");
+  map.classList.toggle("aside", covered !== named);
 }
 
 /** Take another picture, whose own box is ``whole``; null for none.
@@ -85,6 +90,7 @@ function open(overview, svg, whole) {
   overview.marked = null;
   overview.map.style.display = "none";
   if (!overview.home || !svg) return;
+  overview.named = svg.classList.contains("lanes");
   drawOutline(overview, svg);
   overview.map.setAttribute("viewBox", overview.home.join(" "));
 }
@@ -142,7 +148,18 @@ export function createOverview(box, goTo) {
     frame = svgEl("rect", { class: "view" });
   const map = svgEl("svg", { class: "overview", "aria-hidden": "true" }, lines, dots, current, frame);
   /** @type {Overview} */
-  const overview = { box, map, lines, dots, current, frame, home: null, view: [0, 0, 1, 1], marked: null };
+  const overview = {
+    box,
+    map,
+    lines,
+    dots,
+    current,
+    frame,
+    home: null,
+    view: [0, 0, 1, 1],
+    marked: null,
+    named: false,
+  };
   map.style.display = "none";
   box.append(map);
   listen(overview, goTo);

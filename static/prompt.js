@@ -148,6 +148,9 @@ function listen(card) {
     state.prompt = prompt.value;
     later(card);
   });
+  prompt.addEventListener("blur", () => {
+    prompt.scrollTop = 0; // its first line, where the box has room for one
+  });
   system.addEventListener("input", () => {
     state.system = system.value;
     later(card);

@@ -81,6 +81,15 @@ def test_an_exercise_is_solved_with_its_counterexample(visit: Any) -> None:
         assert v.page.evaluate("wb.state.notation") == "regex"
 
 
+def test_an_exercise_has_the_window_to_itself(visit: Any) -> None:
+    """The run, which an exercise does not need, begins under it."""
+    with visit("?exercise=even_a", width=1280, height=720) as v:
+        opened(v, "An even number of a")
+        box = v.page.locator("#wb-main").bounding_box()
+        assert 700 <= box["y"] + box["height"] <= 720
+        assert v.page.locator("#wb-grammar .drawing").bounding_box()["height"] > 200
+
+
 def test_an_answer_in_another_notation_keeps_the_exercise(visit: Any) -> None:
     with visit("?exercise=a_n_b_n") as v:
         opened(v, "As many b as a")

@@ -151,6 +151,65 @@ def test_the_first_screen_has_at_most_25_tab_stops(visit: Any) -> None:
         assert 15 <= len(stops) <= 25, stops
 
 
+@LAPTOPS
+def test_an_author_sees_rows_of_the_grammar_and_of_its_tests(
+    visit: Any, width: int, height: int
+) -> None:
+    whole = """([box, rows]) => {
+      const outer = document.querySelector(box).getBoundingClientRect();
+      return [...document.querySelectorAll(rows)].filter((row) => {
+        const inner = row.getBoundingClientRect();
+        return inner.top >= outer.top - 1 && inner.bottom <= outer.bottom + 1;
+      }).length;
+    }"""
+    cut = "row => row.scrollWidth - row.clientWidth"
+    with visit("?example=date", width=width, height=height, folded=True) as v:
+        v.wait_run()
+        v.page.wait_for_selector("#wb-grammar .sections .good")
+        assert v.page.inner_text("#wb-grammar .sections .good").strip() == "10 pass"
+        assert v.page.evaluate(whole, ["#wb-grammar .panel", "#wb-grammar .tests > li"]) >= 5
+        row = "Number.parseFloat(getComputedStyle(document.querySelector('#wb-grammar .paint')).lineHeight)"
+        room = v.page.evaluate("document.querySelector('#wb-grammar .editor').clientHeight")
+        assert room >= 4 * v.page.evaluate(row)
+        v.page.click(".intro .break")
+        v.page.wait_for_selector("#wb-grammar .sections [data-section=problems] span:not(:empty)")
+        assert v.page.eval_on_selector("#wb-grammar .sections", cut) <= 0, "a name is cut"
+
+
+def test_another_example_opens_at_its_first_row(visit: Any) -> None:
+    top = "document.querySelector('#wb-grammar .editor').scrollTop"
+    with visit("?example=date", width=1280, height=720) as v:
+        v.wait_run()
+        v.page.wait_for_function(f"{top} > 0")
+        v.page.select_option("#wb-header select", label="JSON")
+        v.page.wait_for_function("wb.state.compiled?.text.includes('member')")
+        assert v.page.evaluate(top) == 0
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (390, 844)])
+def test_a_notice_covers_no_part_of_a_run(visit: Any, width: int, height: int) -> None:
+    boxes = """() => [".wb.notice.on", "#wb-run .callout", ".wb.header .parts", "#wb-run .runbar"].map((name) => {
+      const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect();
+      return { left, right, top, bottom };
+    })"""
+    with visit("?example=date", width=width, height=height, folded=True) as v:
+        v.wait_run()
+        v.page.evaluate("document.querySelector('#wb-header .share').click()")
+        v.page.wait_for_selector(".wb.notice.on")
+        v.page.wait_for_function("getComputedStyle(document.querySelector('.notice')).opacity == 1")
+        notice, *others = v.page.evaluate(boxes)
+        assert notice["left"] >= 0
+        assert notice["right"] <= width
+        assert notice["bottom"] <= height
+        for box in others:
+            assert (
+                box["bottom"] <= notice["top"]
+                or notice["bottom"] <= box["top"]
+                or box["right"] <= notice["left"]
+                or notice["right"] <= box["left"]
+            ), box
+
+
 def test_arrows_go_through_a_row_of_buttons(visit: Any) -> None:
     with visit("?example=date", folded=True) as v:
         v.wait_run()

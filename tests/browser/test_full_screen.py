@@ -69,6 +69,22 @@ def test_a_lesson_is_presented_a_step_a_screen(visit: Any) -> None:
         v.page.wait_for_selector(".lesson:not(.fullscreen)")
 
 
+def test_the_overview_covers_no_name_of_a_lane(visit: Any) -> None:
+    covered = """() => {
+      const map = document.querySelector("#wb-picture .overview").getBoundingClientRect();
+      return [...document.querySelectorAll("#wb-picture svg.lanes text.name")].filter((name) => {
+        const box = name.getBoundingClientRect();
+        return box.left < map.right && map.left < box.right && box.top < map.bottom && map.top < box.bottom;
+      }).map((name) => name.textContent);
+    }"""
+    with visit("?example=arithmetic", width=1280, height=720, folded=True) as v:
+        v.wait_run()
+        v.wait_drawn()
+        v.page.wait_for_selector("#wb-picture .overview", state="visible")
+        assert v.page.evaluate(covered) == []
+        v.shot("overview_of_lanes")
+
+
 def test_the_overview_shows_the_part_in_view_and_goes_to_another(visit: Any) -> None:
     overview = "#wb-picture .overview"
     view = "document.querySelector('#wb-picture .canvas svg').getAttribute('viewBox').split(' ').map(Number)"

@@ -273,6 +273,17 @@ def test_all_of_every_figure_and_table_can_be_seen(visit: Any, width: int, heigh
         assert figures, "no figure is larger than its box: this tests nothing"
 
 
+@pytest.mark.parametrize(
+    "lesson", ["stacks", "json_schema&step=1", "dataclasses&step=1", "holes&step=3"]
+)
+def test_all_of_a_low_figure_is_in_view_on_a_laptop(visit: Any, lesson: str) -> None:
+    bottom = "document.querySelector('#wb-learn .screens').getBoundingClientRect().bottom"
+    with visit(f"?learn={lesson}", width=1280, height=720) as v:
+        _shown(v)
+        assert v.page.evaluate("scrollY") == 0
+        assert v.page.evaluate(bottom) <= 720
+
+
 @pytest.mark.parametrize("lesson", ["composition&step=6", "holes&step=3", "improper&step=2"])
 def test_the_figure_of_a_wide_step_is_in_view_on_a_laptop(visit: Any, lesson: str) -> None:
     """Also where the sentence about it is kept in view over its lower part."""

@@ -235,7 +235,7 @@ def flags(drawn: Drawn, under: Drawn, view: View, mask: TokenMask | None) -> wir
     if mask is not None:
         total = _tokens_of(leaving_edges(drawn, view.centre, view.so_far))
         if count < total:
-            note = f"this run allows {count:,} of the grammar's {count_of(total, 'token')}"
+            note = f"this run allows {count:,} of {count_of(total, 'token')}"
     return {
         "ok": True,
         "count": note,
