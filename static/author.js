@@ -20,7 +20,7 @@ import { formatNumber, visibleText } from "./tokens.js";
       latest: ReturnType<typeof createLatest>, seed: number, shown: string, box: HTMLElement,
       server: Server, put: (tests: ExpectedTest[]) => void,
     }} SampleList */
-/** @import { Answer, ChangeAnswer, Phase, Problem, Rule, Server } from "./wire" */
+/** @import { Answer, ChangeAnswer, Phase, Problem, Rule, SchemasInside, Server } from "./wire" */
 /** @import { ExpectedTest, OpenedExample } from "./events" */
 /** @import { GrammarText } from "./state.js" */
 /* Problems: errors in a grammar, warnings about what probably was not meant, and notes. */
@@ -98,11 +98,14 @@ function looksRow(notation) {
   return row;
 }
 
-/** The text has the schema of a tool's arguments inside. */
-function insideRow({ pointer, text }) {
-  const row = said("", "this describes a tool; the schema of its arguments is under ", el("code", pointer));
-  row.append(rowButton("use that schema", () => emit("rewrite", { text }), "Replace the whole text by this schema"));
-  return row;
+/** The text is a document with schemas inside. @param {SchemasInside} inside */
+function insideRow({ kind, schemas, more }) {
+  const uses = schemas.flatMap(({ pointer, text }, index) => {
+    const use = rowButton(pointer, () => emit("rewrite", { text }), "Replace the whole text by this schema");
+    use.setAttribute("aria-label", `use the schema ${pointer}`);
+    return index ? [", ", use] : [use];
+  });
+  return said("", `this is ${kind}, not a schema: use the schema `, ...uses, more ? ` or one of ${more} more` : "");
 }
 
 /** The error of a rule that is being written is not shown yet. @param {() => void} speak */
@@ -123,9 +126,9 @@ function fixRows(problems) {
   return acts.length ? [el("li.row.none.all", ...acts)] : [];
 }
 
-/** ``looks``: the notation that the text looks like; ``inside``: the schema inside a tool; ``searched``: what was
+/** ``looks``: the notation that the text looks like; ``inside``: the schemas in a document around them; ``searched``: what was
     looked for, ``looking`` while it is; ``held``: how many problems of the rule at the caret are held back.
-    @typedef {{ problems: Problem[], looks?: string, inside?: { pointer: string, text: string } | null,
+    @typedef {{ problems: Problem[], looks?: string, inside?: SchemasInside | null,
       failure?: string, searched?: string, looking?: boolean, empty?: boolean, held: number,
       speak: () => void }} KnownProblems */
 

@@ -42,6 +42,6 @@ function replay(view, lines) {
   comparison.distribution = records.pop();
   for (const each of records) readRecord(view, each);
   showMethods(view, comparison.methods);
-  showProgress(view, "recorded with the embedded model");
+  showProgress(view, "recorded comparison");
   showGrammar(view);
 }

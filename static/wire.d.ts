@@ -514,18 +514,25 @@ export interface Phase {
   ms: number;
 }
 
-/** The schema in the description of a tool, with its JSON pointer. */
+/** A schema in a document around it, with its JSON pointer. */
 export interface SchemaInside {
   pointer: string;
   text: string;
 }
 
+/** The schemas in a document that is none; ``more`` are not listed. */
+export interface SchemasInside {
+  kind: string;
+  schemas: SchemaInside[];
+  more: number;
+}
+
 /** What is known of a text, whether or not it can be read.
 
-    ``looks`` names a notation the text rather has; ``inside`` is a schema found in it. */
+    ``looks`` names a notation the text rather has; ``inside`` are schemas found in it. */
 export interface Empty {
   looks: string;
-  inside: SchemaInside | null;
+  inside: SchemasInside | null;
   facts: string[];
   ms: number;
   phases: Phase[];
@@ -546,7 +553,7 @@ export interface Monitor {
     where some rules of a text that is no grammar can be drawn. */
 export interface Compiled {
   looks: string;
-  inside: SchemaInside | null;
+  inside: SchemasInside | null;
   facts: string[];
   ms: number;
   phases: Phase[];

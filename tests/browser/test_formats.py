@@ -306,16 +306,52 @@ def test_a_run_is_followed_in_the_text_of_its_schema_and_read_back(visit: Any) -
         assert v.page.locator("#wb-grammar .paint .read-in").count() == 0
 
 
-def test_the_schema_inside_a_tool_is_one_click_away(visit: Any) -> None:
-    schema = '{"type": "object", "properties": {"city": {"type": "string"}}}'
+#: A schema; documents around it; and its pointer there.
+INSIDE = '{"type": "object", "properties": {"city": {"type": "string"}}}'
+AROUND = [
+    (f'{{"name": "weather", "parameters": {INSIDE}}}', "/parameters"),
+    (f'{{"type": "function", "function": {{"name": "w", "parameters": {INSIDE}}}}}', "/function/parameters"),
+    (f'{{"name": "weather", "inputSchema": {INSIDE}}}', "/inputSchema"),
+    (f'{{"type": "json_schema", "json_schema": {{"name": "w", "schema": {INSIDE}}}}}', "/json_schema/schema"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "pointer"), AROUND, ids=[row[1] for row in AROUND])
+def test_the_schema_inside_a_document_is_one_click_away(
+    visit: Any, document: str, pointer: str
+) -> None:
     with visit("?example=time") as v:
         v.wait_run()
         turn(v, "json_schema")
-        v.type_grammar(f'{{"name": "weather", "parameters": {schema}}}')
-        v.page.get_by_role("button", name="use that schema").click()
+        v.type_grammar(document)
+        v.page.get_by_role("button", name=f"use the schema {pointer}").click()
         v.page.wait_for_selector("#wb-grammar .verdict.good")
-        assert text(v) == schema
-        assert v.page.get_by_role("button", name="use that schema").count() == 0
+        assert text(v) == INSIDE
+        assert v.page.get_by_role("button", name="use the schema").count() == 0
+
+
+def test_a_schema_of_openapi_is_chosen(visit: Any) -> None:
+    """With those to which it refers."""
+    owner = '{"type": "string", "minLength": 2}'
+    pet = '{"type": "object", "properties": {"owner": {"$ref": "#/components/schemas/Owner"}}, "required": ["owner"]}'
+    schemas = f'{{"Owner": {owner}, "Pet": {pet}}}'
+    document = f'{{"openapi": "3.0.3", "paths": {{}}, "components": {{"schemas": {schemas}}}}}'
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "json_schema")
+        v.type_grammar(document)
+        v.page.get_by_text("this is an OpenAPI document, not a schema").wait_for()
+        v.shot("openapi")
+        v.page.get_by_role("button", name="use the schema /components/schemas/Pet").click()
+        v.page.wait_for_function("wb.state.compiled?.ok && wb.state.text.startsWith('{\\n')")
+        v.page.click("#wb-grammar [data-section=tests]")
+        for line in ('{"owner": "Ada"}', '{"owner": "A"}'):
+            v.page.fill("#wb-grammar .addtest textarea", line)
+            v.page.press("#wb-grammar .addtest textarea", "Enter")
+        rows = v.page.locator("#wb-grammar .tests > li")
+        rows.nth(1).locator(".no").first.wait_for()
+        assert "failed" not in rows.nth(0).get_attribute("class").split()
+        assert "failed" in rows.nth(1).get_attribute("class").split()
 
 
 #   notation, text, a name, how often it is marked, the line F12 leads to from its last use

@@ -29,6 +29,10 @@ SCHEMA = {
 }
 FILES = {
     "order.schema.json": json.dumps(SCHEMA),
+    "tool.schema.json": json.dumps({"name": "order", "parameters": SCHEMA}),
+    "function.schema.json": json.dumps(
+        {"type": "function", "function": {"name": "f", "parameters": SCHEMA}}
+    ),
     "p.kbnf": "start ::= 'a' | 'b';\n",
     "todo.gbnf": 'root ::= "- [" [ x] "] " [a-z]+\n',
     "big.gbnf": 'root ::= "a"{1,5000}\n',
@@ -68,6 +72,26 @@ ENGINEER = [
     Row("""check --json-schema order.schema.json '{"sku": "a", "when": "2024-01-01T23:59:60Z"}'""", 1, "rejected"),
     Row("""check --json-schema order.schema.json '{"sku": "a", "when": "2024-02-29T23:59:59Z"}'""", 0, "accepted"),
     Row("lint --json-schema order.schema.json", 0),
+    *(
+        Row(command, status, "", "its schema is at /parameters\nhint: read that part with at='/parameters' or --at /parameters")
+        for command, status in (
+            ("check --json-schema tool.schema.json 3", 0),
+            ("convert tool.schema.json --to gbnf", 0),
+            ("mask --vocab tokenizer --json-schema tool.schema.json", 0),
+            ("generate --json-schema tool.schema.json --max-tokens 8 --seed 1", 0),
+            ("draw --json-schema tool.schema.json --machine stack --format dot", 0),
+        )
+    ),
+    Row("lint --json-schema tool.schema.json", 1, "(wrapped_schema)"),
+    Row("check --json-schema tool.schema.json --at /parameters 3", 1, "rejected"),
+    Row("convert tool.schema.json --at /parameters --to gbnf", 0, "sku"),
+    Row("check --json-schema function.schema.json 3", 2, "", "this is a tool definition; its schema is at /function/parameters: read that part"),
+    Row("check --json-schema function.schema.json --at /function/parameters 3", 1, "rejected"),
+    Row("check --gbnf tool.schema.json 3", 2, "", "this looks like a tool definition: read it with from_json_schema or --json-schema"),
+    Row("check --kbnf todo.gbnf 3", 2, "", "this looks like a GBNF grammar: read it with from_gbnf or --gbnf"),
+    Row("check --lark p.kbnf 3", 2, "", "this looks like a KBNF grammar: read it with from_kbnf or --kbnf"),
+    Row("check --regex-file p.kbnf 3", 1, "rejected", "note: this regex matches the text of a KBNF grammar, not what it describes"),
+    Row("check --kbnf p.kbnf --at /x a", 2, "", "--at: options of a JSON Schema"),
     Row("mask --vocab tokenizer --json-schema order.schema.json --after '{'", 0, "tokens may come next"),
     Row("mask --vocab tokenizer/tokenizer.json --regex a", 2, "", "expected the directory of a model"),
     Row("draw --vocab tokenizer --regex ab --machine tokens --format dot", 0, "digraph"),

@@ -15,8 +15,8 @@ import pydantic
 import pytest
 
 import workbench as wb
-from workbench.app.ui.notation_guess import other_notation
 from workbench.base.errors import WorkbenchError
+from workbench.grammar.notation_guess import other_notation
 from workbench.grammar.notations import Notation
 
 

@@ -1,13 +1,14 @@
-"""What a text looks like: another notation, or a tool description with a schema inside."""
+"""What a text looks like: another notation, or a document with a schema inside."""
 
 from __future__ import annotations
 
 import pytest
 
+from workbench.app.ui.author import lint_grammar
 from workbench.app.ui.grammar_view import compile_grammar
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.grammar.gallery import Example, load_gallery
+from workbench.grammar.notation_guess import other_notation
 from workbench.grammar.notations import Notation
 
 #   text                              chosen      looks like   because
@@ -85,54 +86,38 @@ def test_compile_record_has_the_guess(handlers: Handlers) -> None:
 
 
 SCHEMA = '{"type": "object", "properties": {"city": {"type": "string"}}}'
-NAMED = '"name": "weather", "description": "today\'s"'
-
-#   text                                                                    where, why
-DESCRIPTIONS = [
-    (f'{{{NAMED}, "parameters": {SCHEMA}}}',                                  "/parameters"),
-    (f'{{"type": "function", "function": {{{NAMED}, "parameters": {SCHEMA}}}}}', "/function/parameters"),
-    (f'{{"type": "function", {NAMED}, "parameters": {SCHEMA}}}',              "/parameters"),
-    (f'[{{{NAMED}, "input_schema": {SCHEMA}}}]',                              "/0/input_schema"),
-    (f'{{{NAMED}, "inputSchema": {SCHEMA}}}',                                 "/inputSchema"),
-    (f'{{"type": "json_schema", "json_schema": {{{NAMED}, "strict": true, "schema": {SCHEMA}}}}}', "/json_schema/schema"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("text", "pointer"), DESCRIPTIONS, ids=[row[1] for row in DESCRIPTIONS])
-def test_the_schema_of_a_tool(text: str, pointer: str) -> None:
-    assert schema_inside(text) == {"pointer": pointer, "text": SCHEMA}
-
-
-def test_lines_of_the_schema_of_a_tool_move_to_the_margin() -> None:
-    text = (
-        '{\n  "name": "f",\n  "parameters": {\n    "type": "object",\n    "properties": {}\n  }\n}'
-    )
-    found = schema_inside(text)
-    assert found is not None
-    assert found["text"] == '{\n  "type": "object",\n  "properties": {}\n}'
+TOOL = f'{{"name": "weather", "parameters": {SCHEMA}}}'
+FUNCTION = f'{{"type": "function", "function": {TOOL}}}'
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        SCHEMA,
-        '{"properties": {}, "name": "x", "parameters": {}}',  # a schema with custom keywords
-        '{"parameters": {"type": "object"}}',  # nothing is named
-        '{"name": 3, "parameters": {}}',
-        '{"name": "f", "parameters": true}',
-        f"[{SCHEMA}, {SCHEMA}]",
-        '{"name": "f", "parameters": {',
-        "true",
-        "",
-    ],
+    ("text", "pointer"), [(TOOL, "/parameters"), (FUNCTION, "/function/parameters")]
 )
-def test_a_text_that_describes_no_tool_has_no_schema_inside(text: str) -> None:
-    assert schema_inside(text) is None
-
-
-def test_compile_record_has_the_schema(handlers: Handlers) -> None:
-    for text, pointer in DESCRIPTIONS:
-        reported = compile_grammar(handlers, {"text": text, "notation": "json_schema"})
-        assert reported["inside"]["pointer"] == pointer
-        assert compile_grammar(handlers, {"text": text, "notation": "kbnf"})["inside"] is None
+def test_compile_record_has_the_schema(handlers: Handlers, text: str, pointer: str) -> None:
+    """It has a row of its own, and no problem repeats it."""
+    record = compile_grammar(handlers, {"text": text, "notation": "json_schema"})
+    schemas = [{"pointer": pointer, "text": SCHEMA}]
+    assert record["inside"] == {"kind": "a tool definition", "schemas": schemas, "more": 0}
+    assert not [each for each in record["problems"] if pointer in each["message"] + each["hint"]]
+    linted = lint_grammar(handlers, {"text": TOOL, "notation": "json_schema"})
+    assert not [each for each in linted["problems"] if "/parameters" in each["message"]]
+    assert compile_grammar(handlers, {"text": text, "notation": "kbnf"})["inside"] is None
     assert compile_grammar(handlers, {"text": SCHEMA, "notation": "json_schema"})["inside"] is None
+
+
+def test_lines_of_the_schema_of_a_tool_move_to_the_margin(handlers: Handlers) -> None:
+    text = (
+        '{\n  "name": "f",\n  "parameters": {\n    "type": "object",\n    "properties": {}\n  }\n}'
+    )
+    inside = compile_grammar(handlers, {"text": text, "notation": "json_schema"})["inside"]
+    assert inside["schemas"][0]["text"] == '{\n  "type": "object",\n  "properties": {}\n}'
+
+
+def test_many_schemas_are_counted_in_the_record(handlers: Handlers) -> None:
+    text = f"[{', '.join([TOOL] * 20)}]"
+    inside = compile_grammar(handlers, {"text": text, "notation": "json_schema"})["inside"]
+    assert [len(inside["schemas"]), inside["more"]] == [8, 12]
+    long = SCHEMA.replace('"string"', f'"string", "description": "{"x" * 24_000}"')
+    text = f"[{', '.join([TOOL.replace(SCHEMA, long)] * 2)}]"
+    inside = compile_grammar(handlers, {"text": text, "notation": "json_schema"})["inside"]
+    assert [len(inside["schemas"]), inside["more"]] == [1, 1]

@@ -13,10 +13,11 @@ from typing import Any
 from workbench.analysis.advice import tree_advice, unused_advice
 from workbench.base.arguments import checked
 from workbench.base.diagnostics import AdvisedBuildError, Problem
-from workbench.base.errors import SourceError, WorkbenchError
+from workbench.base.errors import ParseError, SourceError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
+from workbench.grammar.notation_guess import name_likely_notation, other_notation
 from workbench.grammar.notations import Notation, checked_options, notation_of, parse_grammar
 from workbench.pushdown.build import check_defined, missing_start
 from workbench.pushdown.cfg import gathered
@@ -80,7 +81,8 @@ def diagnose(
     if not isinstance(error, SourceError) or error.source.text != text:
         return Diagnosis((error,), (Problem.of(error),))
     layout = layout_of(notation, error.source)
-    if layout is None:
+    looks = other_notation(text, notation) if isinstance(error, ParseError) else None
+    if layout is None or (looks is not None and layout_of(looks, error.source) is None):
         return Diagnosis((error,), (Problem.of(error),))
 
     def read(source: Source) -> GrammarTree:
@@ -96,6 +98,8 @@ def diagnose(
     if not located:  # it can be read, and not be built
         located = [Located(error)]
     located.sort(key=lambda each: each.error.span.start)
+    if looks is not None:
+        name_likely_notation(located[0].error, text, notation)
     return Diagnosis(
         tuple(each.error for each in located),
         (*(_problem(each, layout) for each in located), *_unused(recovered, start)),

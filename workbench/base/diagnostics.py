@@ -24,6 +24,8 @@ WARNINGS = frozenset(
         "no_initial_state",
         "no_final_state",
         "misspelt_extension",
+        "wrapped_schema",
+        "other_notation",
     }
 )
 

@@ -24,6 +24,7 @@ from workbench.base.errors import LimitError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, Phase, time_budget, timed
 from workbench.base.source import Source
 from workbench.base.visible_text import shorten
+from workbench.grammar.notation_guess import likely_notation_named, literal_advice
 from workbench.grammar.notations import (
     Notation,
     ParsedGrammar,
@@ -116,7 +117,11 @@ class Grammar(Language):
         Raises: ParseError, LimitError.
         """
         source, work = text_source(pattern, name), limits.begun()
-        with timed("read", phases), time_budget(limits.seconds):
+        with (
+            timed("read", phases),
+            time_budget(limits.seconds),
+            likely_notation_named(pattern, Notation.REGEX),
+        ):
             regex = parse_regex(source, clock=work.clock())
         with timed("NFA", phases):
             nfa = thompson(regex, work)
@@ -124,7 +129,8 @@ class Grammar(Language):
             machine = nfa_machine(nfa, work)
         if phases is not None and isinstance(machine, LazyDfa):  # built on demand
             phases[-1] = replace(phases[-1], name="first states")
-        return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits)
+        notes = literal_advice(pattern)
+        return Grammar(source, Notation.REGEX, machine, regex=regex, limits=limits, notes=notes)
 
     @staticmethod
     @checked
@@ -148,6 +154,7 @@ class Grammar(Language):
         closed: bool = False,
         unasserted: Sequence[str] = (),
         documents: Mapping[str, str | dict[str, Any] | bool] | None = None,
+        at: str = "",
         limits: Limits = LIMITS,
         name: str = "schema",
     ) -> Grammar:
@@ -172,6 +179,9 @@ class Grammar(Language):
                         of one of them. Values that violate them are then accepted.
         ``documents``   other schemas by their addresses, for ``$ref``; nothing is fetched. A
                         relative address is relative to the schema's own.
+        ``at``          the JSON pointer of the schema in a document around it, such as
+                        ``/function/parameters`` in the definition of a tool. A document that is
+                        known to be around a schema has a note with this pointer.
 
         Raises: ParseError for a text that is not a schema; BuildError with the keyword and JSON
                 pointer of an unsupported keyword, or if there is no instance; LimitError.
@@ -179,10 +189,12 @@ class Grammar(Language):
         """
         from workbench.schema.pydantic_models import schema_and_parser
         from workbench.schema.schema_reader import schema_source
+        from workbench.schema.wrapped_schema import schema_at
 
         value, parser = schema_and_parser(schema, name)
+        source = schema_source(value, name)
         grammar = Grammar._read(
-            schema_source(value, name),
+            schema_at(source, at) if at else source,
             Notation.JSON_SCHEMA,
             limits,
             whitespace=whitespace,
@@ -357,7 +369,7 @@ class Grammar(Language):
         options = checked_options(notation, options)
         prepare_notation(notation)
         work = limits.begun()
-        with timed("read", phases):
+        with timed("read", phases), likely_notation_named(source.text, notation):
             read = parse_grammar(source, notation, start, work, **options)
         grammar = Grammar._build(source, notation, read, work, limits, phases)
         # GBNF has another start than the default of ``from_text``; a dataclass's is always "start"

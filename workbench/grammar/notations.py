@@ -152,9 +152,20 @@ def _json_schema(
 ) -> ParsedGrammar:
     from workbench.schema.json_schema import schema_grammar
     from workbench.schema.schema_options import SchemaOptions
+    from workbench.schema.wrapped_schema import explained, wrapped_schema
 
-    with time_budget(limits.seconds):
-        parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
+    try:
+        with time_budget(limits.seconds):
+            parsed = schema_grammar(source, SchemaOptions(**options), limits, documents)
+    except ParseError as error:
+        raise explained(error, source.text) from None
+    wrapped = wrapped_schema(source.text)
+    if wrapped is not None:
+        message = (
+            f"this is {wrapped.kind}, of which every JSON value is an instance; {wrapped.places}"
+        )
+        whole = Advice(message, parsed.instances.span, "wrapped_schema", wrapped.hint)
+        return ParsedGrammar(parsed.tree, "start", json.loads, (whole,))
     notes = tuple(
         Advice(advice.message, advice.span, advice.effect, advice.hint, advice.fix)
         for advice in parsed.notes

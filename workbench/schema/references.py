@@ -196,6 +196,21 @@ def given_documents(documents: Mapping[str, Any]) -> tuple[Document, ...]:
     )
 
 
+def pointed(node: Node, pointer: str) -> Node | None:
+    """The node at a JSON pointer (RFC 6901); empty for the node itself."""
+    for step in pointer.split("/")[1:]:
+        step = step.replace("~1", "/").replace("~0", "~")
+        if isinstance(node.value, dict) and step in node.value:
+            node = node.value[step]
+        elif isinstance(node.value, list) and _INDEX.fullmatch(step):
+            if int(step) >= len(node.value):
+                return None
+            node = node.value[int(step)]
+        else:
+            return None
+    return node
+
+
 class References:
     """The possible targets of references in a document, and in documents that a caller gives."""
 
@@ -331,18 +346,7 @@ class References:
             return resource
         if not fragment.startswith("/"):
             return self._find(f"{self.base(resource)}#{fragment}")
-        node = resource
-        for step in fragment[1:].split("/"):
-            step = step.replace("~1", "/").replace("~0", "~")
-            if isinstance(node.value, dict) and step in node.value:
-                node = node.value[step]
-            elif isinstance(node.value, list) and _INDEX.fullmatch(step):
-                if int(step) >= len(node.value):
-                    return None
-                node = node.value[int(step)]
-            else:
-                return None
-        return node
+        return pointed(resource, fragment)
 
     def resource(self, node: Node) -> Node:
         """The innermost schema around a node that has an identifier, or the document."""

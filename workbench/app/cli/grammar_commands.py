@@ -19,6 +19,7 @@ from workbench.app.cli.options import (
     Reading,
     VocabularyOption,
     line,
+    print_notes,
     problem_record,
     read_text,
     takes_grammar,
@@ -255,6 +256,7 @@ def convert(
         grammar, target = named.grammar, source
     else:
         grammar = _read(source, from_, reading)
+        print_notes(grammar)
     to = _target_notation(target, to)
     text = export(grammar, to)
     for note in export_notes(grammar, to):

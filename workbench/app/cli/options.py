@@ -26,6 +26,7 @@ from workbench.base.errors import SourceError, WorkbenchError
 from workbench.base.extras import extras_named
 from workbench.base.limits import LOCAL_LIMITS
 from workbench.base.resources import GRAMMARS
+from workbench.base.source import Source
 from workbench.constraint.compile import MethodOptions
 from workbench.constraint.protocol import Constraint
 from workbench.decoding.adaptive_sampling import Cars
@@ -41,6 +42,7 @@ from workbench.grammar.gallery import Example, load_gallery
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import MONITORS
 from workbench.grammar.notations import Notation
+from workbench.schema.wrapped_schema import schema_at
 from workbench.vocabulary.vocabulary import TokenId
 
 if TYPE_CHECKING:
@@ -363,6 +365,7 @@ _FIELDS = {
     "closed": "closed",
     "unasserted": "unasserted",
     "documents": "document",
+    "at": "at",
 }
 
 
@@ -381,6 +384,7 @@ class Reading:
     closed: bool = False
     unasserted: Sequence[str] | None = None
     document: Sequence[Path] | None = None
+    at: str = ""
 
     def given(self, names: Sequence[str] = ()) -> str:
         """The options of these names, or of all, that are not the defaults."""
@@ -415,6 +419,8 @@ class Reading:
         options = {
             name: getattr(self, field) for name, field in _FIELDS.items() if self.given([field])
         }
+        if notation is Notation.JSON_SCHEMA and options.pop("at", ""):
+            text = schema_at(Source(text, name), self.at).text
         unknown = [name for name in options if name not in notation.options]
         if "style" in unknown:
             schema = notation is Notation.JSON_SCHEMA
@@ -438,8 +444,8 @@ class Reading:
             raise GrammarError(diagnosis.errors) from error
 
 
-#: The codes of notes that a schema's instances and the accepted texts differ.
-_CHANGING = ("keyword_narrowed", "keyword_unasserted")
+#: The codes of notes that a grammar is another than its author may mean; the last two say what is.
+_CHANGING = ("keyword_narrowed", "keyword_unasserted", "wrapped_schema", "other_notation")
 
 
 #: Type, placeholder and help of the options that name a grammar.
@@ -488,6 +494,11 @@ _OPTIONS: dict[str, tuple[Any, str | None, str]] = {
         "Another JSON Schema to which '$ref' refers, by its '$id', or by its path from the folder"
         " of the schema; repeatable.",
     ),
+    "at": (
+        str,
+        "POINTER",
+        "The JSON pointer of the schema in a document around it, such as /function/parameters.",
+    ),
 }
 
 
@@ -513,6 +524,14 @@ def _parameters() -> list[inspect.Parameter]:
 _PARAMETERS = _parameters()
 
 
+def print_notes(grammar: Grammar) -> None:
+    """Print on stderr that a grammar is another than its author may mean."""
+    for note in grammar.notes:
+        if note.kind in _CHANGING:
+            hint = f"\nhint: {note.hint}" if note.kind in _CHANGING[2:] else ""
+            typer.echo(f"note: {note.message}{hint}", err=True)
+
+
 def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
     """Replace a command's parameter ``named`` by the options of a grammar.
 
@@ -536,9 +555,8 @@ def takes_grammar(command: Callable[..., None]) -> Callable[..., None]:
             elif unnamed and (idle := reading.given()):
                 raise WorkbenchError(f"{idle} has no effect without a grammar", "leave it out")
             named = None if unnamed else _grammar_of(options, reading)
-            for note in named.grammar.notes if named else ():
-                if note.kind in _CHANGING and command.__name__ != "lint":
-                    typer.echo(f"note: {note.message}", err=True)
+            if named and command.__name__ != "lint":
+                print_notes(named.grammar)
             command(named=named, **given)
 
     parameters = [

@@ -12,7 +12,12 @@ from workbench.analysis.in_words import in_words
 from workbench.analysis.outline import RuleFacts, outline
 from workbench.analysis.random_texts import near_misses, samples, sampling_method
 from workbench.app.ui import wire, wire_parts
-from workbench.app.ui.grammar_view import closing_advice, problem_record, span_record
+from workbench.app.ui.grammar_view import (
+    closing_advice,
+    problem_record,
+    span_record,
+    without_offers,
+)
 from workbench.app.ui.handlers import Handlers
 from workbench.app.ui.pictures import BoxRequest, sentence
 from workbench.app.ui.question import question
@@ -126,7 +131,8 @@ def lint_grammar(handlers: Handlers, request: TextRequest) -> wire.LintAnswer | 
     source = compiled.readable().source
     advised = (Problem.advised(advice, source) for advice in lint.advice)
     problems = [
-        problem_record(problem) for problem in (*advised, *closing_advice(request, compiled))
+        problem_record(problem)
+        for problem in without_offers(request, (*advised, *closing_advice(request, compiled)))
     ]
     return {"ok": True, "problems": problems, "searched": _search_extent(lint.pieces)}
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from workbench.app.pipeline import Compiled
 from workbench.app.ui import wire
 from workbench.app.ui.handlers import Handlers
-from workbench.app.ui.notation_guess import other_notation, schema_inside
 from workbench.app.ui.pictures import TABLE
 from workbench.app.ui.question import or_refusal, question
 from workbench.app.ui.request_fields import field, up_to
@@ -22,9 +22,11 @@ from workbench.base.source import Span
 from workbench.drawing.drawable import Machine
 from workbench.grammar.grammar import Grammar
 from workbench.grammar.monitors.monitor import MONITORS
+from workbench.grammar.notation_guess import other_notation, reading_hint
 from workbench.grammar.notations import Notation
 from workbench.grammar.recognition import Verdict
 from workbench.schema.schema_options import open_objects
+from workbench.schema.wrapped_schema import schema_text, wrapped_schema
 
 
 @question(LIGHT, refused=lambda error: _refusal(Problem.of(error)))
@@ -38,7 +40,7 @@ def compile_grammar(handlers: Handlers, request: TextRequest) -> wire.Compiled:
     looks, inside = _hints(request)
     if compiled.grammar is None:
         whole = handlers.compiled(request.with_fields(hole=None))
-        record = _refusal(*compiled.problems)
+        record = _refusal(*without_offers(request, compiled.problems))
         record["looks"], record["inside"] = looks, inside
         if whole.grammar is not None:
             record["unfilled"] = True
@@ -53,7 +55,7 @@ def compile_grammar(handlers: Handlers, request: TextRequest) -> wire.Compiled:
         "facts": list(compiled.facts),
         "ms": round(compiled.milliseconds, 2),
         "phases": [{"name": p.name, "ms": round(p.milliseconds, 2)} for p in compiled.phases],
-        "problems": [problem_record(problem) for problem in problems],
+        "problems": [problem_record(each) for each in without_offers(request, problems)],
         "tabs": {**{str(m): compiled.missing(m) for m in Machine}, TABLE: ""},
     }
     if monitors := _monitors(compiled.monitors):
@@ -108,11 +110,41 @@ def _monitors(names: Iterable[str]) -> list[wire.Monitor]:
     ]
 
 
-def _hints(request: TextRequest) -> tuple[str, wire.SchemaInside | None]:
-    """Hints that the text is another notation, or a tool description around a schema."""
-    schema = request.notation is Notation.JSON_SCHEMA
-    looks = other_notation(request.text, request.notation) or ""
-    return looks, schema_inside(request.text) if schema else None
+#: Schemas inside a document that the list of problems offers, and their characters together.
+_MOST_INSIDE, _MOST_CHARACTERS = 8, 40_000
+#: Notes for which it has a row with a button instead.
+_OFFERED = frozenset(("wrapped_schema", "other_notation"))
+
+
+def _hints(request: TextRequest) -> tuple[str, wire.SchemasInside | None]:
+    """Hints that the text is another notation, or a document around a schema."""
+    text = request.text
+    wrapped = wrapped_schema(text) if request.notation is Notation.JSON_SCHEMA else None
+    looks = other_notation(text, request.notation) or ""
+    if wrapped is None:
+        return looks, None
+    schemas: list[wire.SchemaInside] = []
+    characters = 0
+    for pointer in wrapped.pointers[:_MOST_INSIDE]:
+        schema = schema_text(text, pointer)
+        characters += len(schema)
+        if not schemas or characters <= _MOST_CHARACTERS:
+            schemas.append({"pointer": pointer, "text": schema})
+    more = len(wrapped.pointers) - len(schemas)
+    return looks, {"kind": wrapped.kind, "schemas": schemas, "more": more}
+
+
+def without_offers(request: TextRequest, problems: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems without what ``looks`` and ``inside`` of the record say with a button."""
+    looks, wrapped = other_notation(request.text, request.notation), wrapped_schema(request.text)
+    said = [reading_hint(request.text, looks)] if looks else []
+    said += [wrapped.described] if wrapped else []
+    for problem in problems:
+        hint = problem.hint
+        for each in said:
+            hint = hint.removesuffix(each).removesuffix("; ")
+        if problem.kind not in _OFFERED:
+            yield replace(problem, hint=hint)
 
 
 def _refusal(*problems: Problem) -> wire.Compiled:

@@ -480,20 +480,28 @@ class Phase(TypedDict):
 
 
 class SchemaInside(TypedDict):
-    """The schema in the description of a tool, with its JSON pointer."""
+    """A schema in a document around it, with its JSON pointer."""
 
     pointer: str
     text: str
 
 
+class SchemasInside(TypedDict):
+    """The schemas in a document that is none; ``more`` are not listed."""
+
+    kind: str
+    schemas: list[SchemaInside]
+    more: int
+
+
 class Empty(TypedDict):
     """What is known of a text, whether or not it can be read.
 
-    ``looks`` names a notation the text rather has; ``inside`` is a schema found in it.
+    ``looks`` names a notation the text rather has; ``inside`` are schemas found in it.
     """
 
     looks: str
-    inside: SchemaInside | None
+    inside: SchemasInside | None
     facts: list[str]
     ms: float
     phases: list[Phase]

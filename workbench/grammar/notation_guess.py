@@ -1,23 +1,21 @@
-"""Guesses the notation of a text, and finds a JSON Schema inside a tool description.
+"""Guesses the notation of a text.
 
-The guess uses regular expressions and only produces a hint: a text is always parsed in the chosen
-notation.
-
-Tools of chat models are described by objects that contain a schema and a name. Such an object as
-a whole is not a schema, or one that requires nothing.
+The guess uses regular expressions and only produces a hint or a note: a text is always parsed in
+the chosen notation.
 """
 
 from __future__ import annotations
 
 import re
-from textwrap import dedent
+from collections.abc import Iterator
+from contextlib import contextmanager
 
-from workbench.app.ui import wire
-from workbench.base.errors import WorkbenchError
-from workbench.base.source import Source
+from workbench.base.diagnostics import Advice
+from workbench.base.errors import ParseError, WorkbenchError
+from workbench.base.source import Source, Span
 from workbench.grammar.notations import Notation
 from workbench.schema.pydantic_models import is_pydantic_source
-from workbench.schema.schema_reader import Document, Node
+from workbench.schema.wrapped_schema import wrapped_schema
 from workbench.syntax.machine_text import NAME, is_jflap
 from workbench.syntax.other_notations import is_antlr
 from workbench.syntax.regex.parser import parse_regex
@@ -48,6 +46,23 @@ _MACHINE = re.compile(
                 | (?:initial|final)(?:[ \t,]+{NAME})+[ \t]*$)""",
     re.MULTILINE | re.VERBOSE,
 )
+
+#: The beginning of a JSON object with a keyword of schemas or of structural tags.
+_TYPED = re.compile(r'\s*\{\s*"(?:\$\w+|type|properties|title|description|name|format)"\s*:\s*["{]')
+
+#: Names with their articles.
+_ARTICLES = {
+    Notation.REGEX: "a regex",
+    Notation.KBNF: "a KBNF grammar",
+    Notation.JSON_SCHEMA: "a JSON Schema",
+    Notation.DATACLASS: "a dataclass",
+    Notation.GBNF: "a GBNF grammar",
+    Notation.LARK: "a Lark grammar",
+    Notation.MACHINE: "a machine",
+    Notation.STRUCTURAL_TAG: "a structural tag",
+}
+
+_OF_RULES = {Notation.KBNF, Notation.GBNF, Notation.LARK}
 
 #: Strings of all notations, and line comments: their contents are ignored.
 _STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
@@ -164,46 +179,49 @@ def other_notation(text: str, chosen: Notation) -> Notation | None:
     return Notation.REGEX
 
 
-#: Keys from the outermost object to the schema; the object around the schema has a name.
-_SCHEMA_PATHS = (
-    ("function", "parameters"),
-    ("json_schema", "schema"),
-    ("parameters",),
-    ("input_schema",),
-    ("inputSchema",),
-    ("schema",),
-)
-
-#: An object with one of these keys is a schema.
-_SCHEMA_KEYWORDS = frozenset(
-    {"properties", "$ref", "$defs", "anyOf", "oneOf", "allOf", "enum", "items"}
-)
+def reading_hint(text: str, notation: Notation) -> str:
+    """How a text of a notation is read."""
+    option = f"{notation}-file" if notation in (Notation.REGEX, Notation.MACHINE) else notation
+    flag = f"--{option.replace('_', '-')}"
+    wrapped = wrapped_schema(text) if notation is Notation.JSON_SCHEMA else None
+    kind = wrapped.kind if wrapped else _ARTICLES[notation]
+    part = f"; {wrapped.places}: {wrapped.hint}" if wrapped else ""
+    return f"this looks like {kind}: read it with from_{notation} or {flag}{part}"
 
 
-def schema_inside(text: str) -> wire.SchemaInside | None:
-    """The pointer and text of the schema in a tool description; None for other texts."""
+def name_likely_notation(error: WorkbenchError, text: str, chosen: Notation) -> None:
+    """Name the notation that a text looks like, if it is another, in the hint of its error.
+
+    A hint about a rule stays if the other notation has rules too: the guess may be wrong. A regex
+    is not named: that a text is one is guessed if it is nothing else.
+    """
+    looks = other_notation(text, chosen)
+    if looks is None or looks is Notation.REGEX:
+        return
+    hint = reading_hint(text, looks)
+    if {chosen, looks} <= _OF_RULES:
+        error.hint = f"{error.hint}; {hint}" if error.hint else hint
+        return
+    error.hint = hint
+    if isinstance(error, ParseError):
+        error.fix = None
+
+
+@contextmanager
+def likely_notation_named(text: str, chosen: Notation) -> Iterator[None]:
+    """Within the block, the hint of a ParseError names the notation that the text looks like."""
     try:
-        node = Document(Source(text, "schema")).root
-    except WorkbenchError:
-        return None
-    if node.items is not None and len(node.items) == 1:
-        node = node.items[0]
-    schema = next(filter(None, (_along(node, path) for path in _SCHEMA_PATHS)), None)
-    if schema is None:
-        return None
-    first, line_break, rest = text[schema.start : schema.end].partition("\n")
-    return {"pointer": schema.pointer, "text": first + line_break + dedent(rest)}
+        yield
+    except ParseError as error:
+        name_likely_notation(error, text, chosen)
+        raise
 
 
-def _along(node: Node, path: tuple[str, ...]) -> Node | None:
-    holder = node
-    for key in path:
-        if node.members is None or node.members.keys() & _SCHEMA_KEYWORDS:
-            return None
-        holder, inner = node, node.members.get(key)
-        if inner is None:
-            return None
-        node = inner
-    name = (holder.members or {}).get("name")
-    named = name is not None and isinstance(name.value, str)
-    return node if named and node.members is not None else None
+def literal_advice(text: str) -> tuple[Advice, ...]:
+    """A note on a regex that matches the text of a grammar or schema, character by character."""
+    looks = looks_like(text) if _RULE.search(text) or _TYPED.match(text) else ()
+    if not looks:
+        return ()
+    message = f"this regex matches the text of {_ARTICLES[looks[0]]}, not what it describes"
+    whole = Span(0, len(text))
+    return (Advice(message, whole, "other_notation", reading_hint(text, looks[0])),)
