@@ -62,7 +62,7 @@ function switchTo(card, notation) {
   card.prompt.follow();
   card.editor.notation(notation);
   card.machine.show(state.text);
-  showSection(card, card.section);
+  showSection(card, card.forced ? "problems" : card.section);
   card.compileSoon.now();
 }
 

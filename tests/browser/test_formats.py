@@ -330,6 +330,20 @@ def test_the_schema_inside_a_document_is_one_click_away(
         assert v.page.get_by_role("button", name="use the schema").count() == 0
 
 
+def test_a_text_in_another_notation_than_the_one_switched_to_says_so(visit: Any) -> None:
+    """Also where the problems were shown before the switch."""
+    with visit("?example=time") as v:
+        v.wait_run()
+        turn(v, "json_schema")
+        v.type_grammar("start ::= 'a' | b;\nb ::= #'x';")
+        v.page.get_by_text("this looks like a KBNF grammar").wait_for()
+        v.page.evaluate("wb.emit('switch', 'gbnf')")
+        v.page.wait_for_function("wb.state.compiled?.notation === 'gbnf'")
+        v.page.get_by_text("this looks like a KBNF grammar").wait_for()
+        v.page.get_by_role("button", name="switch to KBNF").click()
+        v.page.wait_for_function("wb.state.notation === 'kbnf' && wb.state.compiled?.ok")
+
+
 def test_a_schema_of_openapi_is_chosen(visit: Any) -> None:
     """With those to which it refers."""
     owner = '{"type": "string", "minLength": 2}'
