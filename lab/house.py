@@ -96,12 +96,12 @@ def figures() -> list[Figure]:
     run, explanation = _traces(run_batches, {}), _traces(why, {"token": "7d7d"})
     return [
         Figure("pasted sections", sum(map(_pasted_sections, files.values())), 0),
-        Figure("lines of Python", sum(map(_line_count, files.values())), 124_500),
+        Figure("lines of Python", sum(map(_line_count, files.values())), 129_200),
         Figure("entries in workbench/", len(entries), 16),
         Figure("modules in import cycles", sum(map(len, _cycles(files))), 0),
         Figure("repeated file names", sum(n > 1 for f, n in names.items() if f[0] != "_"), 25),
         Figure("modules of over 700 lines", sum(_line_count(f) > 700 for f in files.values()), 0),
-        Figure("lines of JavaScript", sum(map(_line_count, scripts)), 21_700),
+        Figure("lines of JavaScript", sum(map(_line_count, scripts)), 21_800),
         Figure(f"JavaScript functions of over {_MAX_JS_FUNCTION} lines", long, 0),
         Figure("unclear phrases in 1,000 lines of prose", round(1000 * hits / lines, 1), 3),
         Figure("assignments of vague names", sum(map(len, _vague_names(files).values())), 300),

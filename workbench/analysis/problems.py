@@ -17,7 +17,7 @@ from workbench.base.errors import ParseError, SourceError, WorkbenchError
 from workbench.base.limits import LIMITS, Limits, time_budget
 from workbench.base.source import Source, Span
 from workbench.grammar.grammar import Grammar
-from workbench.grammar.notation_guess import name_likely_notation, other_notation
+from workbench.grammar.notation_guess import marked_notation, name_likely_notation
 from workbench.grammar.notations import Notation, checked_options, notation_of, parse_grammar
 from workbench.pushdown.build import check_defined, missing_start
 from workbench.pushdown.cfg import gathered
@@ -81,7 +81,7 @@ def diagnose(
     if not isinstance(error, SourceError) or error.source.text != text:
         return Diagnosis((error,), (Problem.of(error),))
     layout = layout_of(notation, error.source)
-    looks = other_notation(text, notation) if isinstance(error, ParseError) else None
+    looks = marked_notation(text, notation) if isinstance(error, ParseError) else None
     if layout is None or (looks is not None and layout_of(looks, error.source) is None):
         return Diagnosis((error,), (Problem.of(error),))
 

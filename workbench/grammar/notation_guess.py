@@ -189,14 +189,19 @@ def reading_hint(text: str, notation: Notation) -> str:
     return f"this looks like {kind}: read it with from_{notation} or {flag}{part}"
 
 
+def marked_notation(text: str, chosen: Notation) -> Notation | None:
+    """The notation whose marks a text has, if not the chosen one; never a regex, which has none."""
+    looks = looks_like(text)
+    return looks[0] if looks and chosen not in looks else None
+
+
 def name_likely_notation(error: WorkbenchError, text: str, chosen: Notation) -> None:
     """Name the notation that a text looks like, if it is another, in the hint of its error.
 
-    A hint about a rule stays if the other notation has rules too: the guess may be wrong. A regex
-    is not named: that a text is one is guessed if it is nothing else.
+    A hint about a rule stays if the other notation has rules too: the guess may be wrong.
     """
-    looks = other_notation(text, chosen)
-    if looks is None or looks is Notation.REGEX:
+    looks = marked_notation(text, chosen)
+    if looks is None:
         return
     hint = reading_hint(text, looks)
     if {chosen, looks} <= _OF_RULES:
