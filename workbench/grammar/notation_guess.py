@@ -80,7 +80,7 @@ _ABNF_ONLY = re.compile(
       | [=\s]\d*(?:ALPHA|DIGIT|HEXDIG|DQUOTE|CRLF|VCHAR|WSP|SP)\b""",
     re.MULTILINE | re.VERBOSE | re.IGNORECASE,
 )
-#: What only the EBNF of W3C has beside ``::=``, outside of strings, and only ISO's beside ``=``.
+#: What only W3C's EBNF has next to ``::=``, outside of strings, and only ISO's next to ``=``.
 _W3C_ONLY = re.compile(
     r"\#x[0-9A-Fa-f] | /\*[^*] | ^[ \t]*\[\s*\d+\w*\s*\]\s*\w+\s*::= | ^[ \t]*<\w[^<>\n]*>\s*::="
     r"| \[\s*(?i:wfc|vc|nsc)\s*:",

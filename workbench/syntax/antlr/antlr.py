@@ -262,7 +262,7 @@ class _Translation:
         return any(name in all_called(self.bodies[name], self.bodies) for name in names)
 
     def _as_greedy(self, node: Expression) -> Expression:
-        """A body with ordinary repetitions: its texts may go on where ANTLR's end."""
+        """A body with ordinary repetitions: its texts may continue where ANTLR's end."""
         if isinstance(node, EndOfText):
             return Sequence((), node.span)
         if isinstance(node, Lazy):
@@ -340,7 +340,7 @@ def _notes(grammar: AntlrGrammar, greedy: list[Span]) -> list[Advice]:
         notes.append(Advice(_left_out("actions", places), places[0], "action", hint))
     if places := greedy:
         message = _left_out("ends of repetitions with as few copies as possible", places)
-        hint = "in a rule that calls itself, a token may go on where ANTLR's ends"
+        hint = "in a rule that calls itself, a token may continue where ANTLR's ends"
         notes.append(Advice(message, places[0], "lazy_repetition", hint))
     if places := grammar.modes:
         hint = "a token of any mode may be anywhere"

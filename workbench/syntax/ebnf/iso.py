@@ -258,7 +258,7 @@ class IsoReader:
         return one_of(intersection(ANY_CHARACTER, ((ord(text), ord(last)),)), span)
 
     def _call(self, first: Part) -> Nonterminal:
-        """The longest row of words in which a rule's name is; one word if there is none."""
+        """The longest row of words that is the name of a rule; one word without such a row."""
         cursor = self.cursor
         words, ends = [_word(cursor.text(first))], [first.end]
         while len(words) < self.most_words and cursor.ahead("NAME", by=len(words) - 1):
