@@ -133,7 +133,7 @@ def test_masks_lead_to_accepted_texts_only(
 #: Ignored terminals: some end before they have to, some may be continued by a terminal.
 IGNORED = [
     "/ +/", '" "', r"/[ \n]+/", r"/#[^\n]*/", r"/#.*?\n/", r"/#[^\n]*\n?/", "/#.*?#/", "/(#.*)+/",
-    "/b+/", r"/[ ]*#[^\n]*/", "/##?/", r"/#(\*(?!#)|[^*])*\*#/",
+    "/b+/", "/b#*/", r"/[ ]*#[^\n]*/", "/##?/", r"/#(\*(?!#)|[^*])*\*#/",
 ]  # fmt: skip
 LEAVES = ("a", "b", "c", "[ab]", ".", r"[^a\n]", r"\w", "#", r"\n", " ")
 STRINGS = ['"a"', '"b"', '"ab"', '"c"', '"a"i', r'"\n"', '" "', '"#"']

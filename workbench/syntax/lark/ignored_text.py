@@ -162,6 +162,8 @@ class EndedText:
                 plain.append(part._replace(regex=atomic))
             else:
                 plain.append(part)
+        if any(intersection(part.run, run.first) for part in plain for run in ending):
+            return None
         if [id(part.regex) for part in plain] == [*map(id, self.regexes)]:
             return rules, self.ignored
         after: dict[Shape, Expression] = {}
