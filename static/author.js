@@ -126,8 +126,9 @@ function fixRows(problems) {
   return acts.length ? [el("li.row.none.all", ...acts)] : [];
 }
 
-/** ``looks``: the notation that the text looks like; ``inside``: the schemas in a document around them; ``searched``: what was
-    looked for, ``looking`` while it is; ``held``: how many problems of the rule at the caret are held back.
+/** ``looks``: the notation that the text looks like; ``inside``: the schemas in a document around them;
+    ``searched``: what was looked for, ``looking`` while it is; ``held``: how many problems of the rule at the
+    caret are held back.
     @typedef {{ problems: Problem[], looks?: string, inside?: SchemasInside | null,
       failure?: string, searched?: string, looking?: boolean, empty?: boolean, held: number,
       speak: () => void }} KnownProblems */

@@ -69,8 +69,8 @@ function markCurrent(overview) {
   stepAside(overview);
 }
 
-/** The map is at the left, but of lanes, whose names are there, at the right; it goes to the other corner where it would
-    cover the current state. @param {Overview} overview */
+/** The map is at the left, but of lanes, whose names are there, at the right; it goes to the other
+    corner where it would cover the current state. @param {Overview} overview */
 function stepAside({ box, map, current, view, named }) {
   const [x, y] = numbers(current, "cx", "cy"),
     [left, top, width, height] = view;

@@ -152,9 +152,9 @@ def test_every_node_of_an_example_has_its_sentence_and_span(name: str) -> None:
         assert "Span(" not in one.sentence
         assert "None" not in one.sentence or example.notation == "dataclass"
         assert one.span.end <= count
-        # what a Lark grammar ignores is written elsewhere than where it may occur
+        # what a grammar of Lark or ANTLR ignores is written elsewhere than where it may occur
         # and the parts of a tag are written beside each other
-        loose = example.notation in ("lark", "structural_tag")
+        loose = example.notation in ("lark", "antlr", "structural_tag")
         for child in () if loose else one.children:
             assert one.span.start <= child.span.start <= child.span.end <= one.span.end, child
 

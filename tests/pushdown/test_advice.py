@@ -199,7 +199,8 @@ def test_gallery_costs_little(name: str) -> None:
     found = lint(grammar, seconds=0.1).advice
     assert time.thread_time() - began < 5, "some milliseconds are needed"
     kinds = {one.kind for one in found}
-    notes = {"indentation", "nondeterministic"}  # of examples that show them
+    # of examples that show them; RFCs and XML have rules that another document uses
+    notes = {"indentation", "nondeterministic", "longest_match", "empty_rule", "unreachable_rule"}
     assert kinds <= {"unbounded_loop", "conflict", "ambiguous", "unicode_class"} | notes
 
 

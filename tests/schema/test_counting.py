@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from workbench.base.limits import Limits
 from workbench.grammar.grammar import Grammar
 from workbench.schema.counting import BLOCK
 
@@ -60,7 +61,7 @@ def _check_lengths(
     schema: dict[str, Any], low: int, high: int | None, text: Callable[[int], str]
 ) -> None:
     """Checks that exactly the lengths within the bounds are accepted."""
-    grammar = Grammar.from_json_schema(schema)
+    grammar = Grammar.from_json_schema(schema, limits=Limits(seconds=20))  # texts of 200,000 bytes
     edges = {0, 1, low - 1, low, low + 1, *(BLOCK * k + d for k in range(7) for d in (-1, 0, 1))}
     edges |= {BLOCK**2 + d for d in (-1, 0, 1)}
     edges |= {high - 1, high, high + 1} if high is not None else {low + 1_000}

@@ -60,9 +60,14 @@ _ARTICLES = {
     Notation.LARK: "a Lark grammar",
     Notation.MACHINE: "a machine",
     Notation.STRUCTURAL_TAG: "a structural tag",
+    Notation.ABNF: "an ABNF grammar",
+    Notation.EBNF: "an EBNF grammar",
+    Notation.ANTLR: "an ANTLR grammar",
 }
 
-_OF_RULES = {Notation.KBNF, Notation.GBNF, Notation.LARK}
+_OF_RULES = {
+    Notation.KBNF, Notation.GBNF, Notation.LARK, Notation.ABNF, Notation.EBNF, Notation.ANTLR,
+}  # fmt: skip
 
 #: Strings of all notations, and line comments: their contents are ignored.
 _STRINGS = re.compile(r"""#\w*(?=['"])|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\"""")
@@ -127,7 +132,8 @@ def looks_like(text: str) -> tuple[Notation, ...]:
         return (Notation.ANTLR,)
     if _is_abnf(text):
         return (Notation.ABNF,)
-    bare = _ISO_COMMENTS.sub(lambda match: match[1] and "''", text)
+    closed = text.rfind("*)") + 2  # an open comment would be searched for its end at each sign
+    bare = _ISO_COMMENTS.sub(lambda match: match[1] and "''", text[:closed]) + text[closed:]
     if "''" in bare and _ISO_RULE.search(bare) and _ISO_ONLY.search(bare):
         return (Notation.EBNF,)
     if is_jflap(text) or _MACHINE.search(text):
@@ -201,7 +207,7 @@ def name_likely_notation(error: WorkbenchError, text: str, chosen: Notation) -> 
     A hint about a rule stays if the other notation has rules too: the guess may be wrong.
     """
     looks = marked_notation(text, chosen)
-    if looks is None:
+    if looks is None or "this looks like" in error.hint:
         return
     hint = reading_hint(text, looks)
     if {chosen, looks} <= _OF_RULES:

@@ -29,6 +29,7 @@ import numpy as np
 
 from workbench.automata.build import regex_dfa, whole_matches
 from workbench.automata.graphs import reachable
+from workbench.automata.lookaround import reads_bytes
 from workbench.automata.match_ends import match_ends
 from workbench.automata.newline_tokens import ended_tokens, line_starts
 from workbench.automata.operations import difference, first_match, intersection
@@ -359,14 +360,14 @@ class Combining:
 
     def first_matches(self, regex: Regex, label: str, span: Span) -> Expression | None:
         """The texts that a backtracking matcher matches whole; None if these are all texts."""
-        if has_look(regex):
+        if has_look(regex) or reads_bytes(regex):
             return self.terminal(combined(Operation.LEFTMOST_FIRST, regex), label, span)
         dfa = whole_matches(regex, self.limits)
         return None if dfa is None else Automaton(dfa, label, span)
 
     def match_ends(self, regex: Regex) -> MatchEnds | None:
         """How the matches of a regex end; None if they end in another way, or if it has looks."""
-        if has_look(regex):
+        if has_look(regex) or reads_bytes(regex):
             terminal = self.terminal(combined(Operation.LEFTMOST_FIRST, regex), "", regex.span)
             if not isinstance(terminal, Automaton):
                 return None

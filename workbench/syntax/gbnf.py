@@ -131,7 +131,8 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
 
     A range from a higher to a lower character has none, as in llama.cpp.
 
-    Raises: ParseError for such a range in a class that has quotes, blanks or no other characters.
+    Raises: ParseError for such a range in a class that has quotes, blanks, ``#x`` or no other
+            characters.
     """
     negated = source.text.startswith("^", bracketed.start + 1)
     ranges = _written_ranges(source, bracketed)
@@ -141,8 +142,9 @@ def class_ranges(source: Source, bracketed: Span) -> Ranges:
         hint = "any character is written '.'" if negated else 'the empty text is written ""'
         raise ParseError(message, source, bracketed, hint)
     wrong = next(((first, last) for low, high, first, last in ranges if low > high), None)
-    is_quoted = re.search(r"[\s\"]", _text(source, bracketed)) is not None
-    if wrong is not None and not negated and (is_quoted or not kept):
+    text = _text(source, bracketed)
+    is_quoted, is_ebnf = re.search(r"[\s\"]", text) is not None, "#x" in text
+    if wrong is not None and not negated and (is_quoted or is_ebnf or not kept):
         raise _reversed_range(source, *wrong, is_quoted=is_quoted)
     characters = normalized(kept)
     if negated:

@@ -173,9 +173,13 @@ class _Translation:
 
         Raises: ParseError for a lazy repetition in a rule that calls itself.
         """
+        called = {call.name for body in self.bodies.values() for call in calls(body)}
         definitions = {
             name: Definition(name, self._body(rule), rule.name_span, rule.span)
             for name, rule in self.grammar.rules.items()
+            if name in called
+            or name == self.start
+            or not all(each.is_ignored for each in rule.alternatives)
         }
         for name, rule in self._types():
             before = definitions.get(name)

@@ -34,6 +34,7 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     all_called,
     choice,
+    may_have_labels,
     renamed,
     without_unused,
 )
@@ -101,8 +102,10 @@ class _Lowering:
         self.uses = Instances(source, self.known, self._fresh)
         self.terminals = Terminals(source, self.known, prefix, self._in_terminal(), self._generate)
         self.operators = MachineOperators(source, operations, self.terminals.called_by)
+        # llguidance's lexer reads regexes as sets of texts, and a label has no characters
+        self.matches_whole = grammar.options is None and not may_have_labels(source)
         self.matches = TerminalMatches(
-            self.known, self.terminals, self.operators, grammar.options is None
+            self.known, self.terminals, self.operators, self.matches_whole
         )
         #: Rules generated for parts of terminals, and those of nested grammars.
         self.more: list[Rule] = []
@@ -168,7 +171,7 @@ class _Lowering:
     def _with_match_ends(self, rules: list[Rule]) -> list[Rule]:
         """The rules, with ignored text whose parts end where lark's lexer ends them."""
         ignored, operations = self.ignored_text, self.operators.operations
-        if ignored is None or operations is None or self.grammar.options is not None:
+        if ignored is None or operations is None or not self.matches_whole:
             return rules
         lower = self._in_terminal()
         regexes = [self.matches.regex(body, lower(body)) for body in self.grammar.ignored]

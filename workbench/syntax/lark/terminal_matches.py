@@ -63,7 +63,7 @@ class TerminalMatches:
     known: Mapping[str, Definition]
     terminals: Terminals
     operators: MachineOperators
-    #: False for a grammar in llguidance's dialect, whose lexer reads regexes as sets of texts.
+    #: False for a grammar whose regexes are sets of texts.
     in_use: bool
     #: The terminals that rules call, and those of them with what the lexer can return.
     used: set[str] = field(default_factory=set)
