@@ -208,7 +208,7 @@ class _Lowering:
             rules,
             self.names,
             ignored.rule,
-            ignored.ending or Literal(b"", ignored.rule.span),
+            ignored.ending or Sequence((), ignored.rule.span),
             strings,
             line_starts,
             self.clock,
