@@ -18,6 +18,23 @@ const SWITCHES = [
 /** The label around a field. @param {HTMLElement} field */
 const rowOf = (field) => /** @type {HTMLElement} */ (field.parentElement);
 
+/** The menu of more notations is one tab stop with the tabs: the arrow after the last tab leads to it.
+    @param {GrammarCard} card */
+function joinRow({ kinds, more }) {
+  const last = /** @type {HTMLElement} */ ([...kinds.querySelectorAll("[data-notation]")].at(-1));
+  more.tabIndex = -1;
+  last.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowRight") return;
+    event.stopPropagation();
+    more.focus();
+  });
+  more.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft") return;
+    event.preventDefault();
+    last.focus();
+  });
+}
+
 /** Read and colour the text as a notation, and show the options of that notation. @param {GrammarCard} card */
 export function useNotation(card, notation) {
   state.notation = notation;
@@ -151,6 +168,7 @@ export function addKinds(card) {
   const entry = ([value, { label, tab }]) => el("option", { value, title: label }, tab ?? label);
   card.more.append(...all.filter(([, { more }]) => more).map(entry));
   card.more.addEventListener("change", () => turnTo(card, card.more.value));
+  joinRow(card);
 }
 
 /** Open a converted grammar, in place if its notation is the same. @param {GrammarCard} card */

@@ -66,6 +66,11 @@ def test_the_menu_of_more_notations(visit: Any, width: int, height: int) -> None
     with visit("?example=time", width=width, height=height) as v:
         v.wait_run()
         menu = v.page.locator("#wb-grammar .more select")
+        v.page.locator("#wb-grammar [data-notation=machine]").focus()
+        v.page.keyboard.press("ArrowRight")  # one tab stop with the tabs
+        assert menu.evaluate("menu => menu === document.activeElement")
+        v.page.keyboard.press("ArrowLeft")
+        assert not menu.evaluate("menu => menu === document.activeElement")
         assert menu.input_value() == ""
         for notation in MORE:
             turn_to_more(v, notation)
