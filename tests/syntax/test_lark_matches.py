@@ -16,6 +16,7 @@ import pytest
 from lark import Lark
 from lark.exceptions import GrammarError, LarkError
 
+from tests.syntax.test_lark_itself import accepts
 from workbench.automata.build import regex_dfa
 from workbench.base.errors import BuildError, ParseError
 from workbench.base.source import Source
@@ -102,6 +103,7 @@ CASES = [
     ('start: "a" "b"\n%ignore /\\/\\*[\\s\\S]*?\\*\\//', ["a/* x */b"], ["a/* x */ y */b"]),
     ('start: A\nA: /a|b/ "c"', ["a", "bc"], ["ac"]),
     ('start: "a" " x"\n%ignore / +/', ["a x"], ["a  x"]),
+    ('start: "x" "y"\nI: "#" | "##a"\n%ignore I', ["x##ay", "x##y"], ["xay"]),
     ('start: A "z"\nA: B "c"\nB: /b|bc/', ["bz"], ["bcz", "bccz"]),
     ('start: S\nS: "<" _STRING_ESC_INNER ">"\n%import common._STRING_ESC_INNER', ["<a>"], ["<a>b>"]),
     ('start: A\nA: "x" | /x+/', ["x", "xx"], [""]),
@@ -169,6 +171,8 @@ def drawn_grammar(random: Random) -> str:
         calls = index + 1 < len(names) and random.random() < 0.2
         lines.append(f"{name}: {terminal(2)} {names[index + 1] if calls else ''}")
     lines += [f"%ignore {each}" for each in random.sample(IGNORED, pick([0, 1, 1, 2, 2]))]
+    if random.random() < 0.3:
+        lines += [f"I: {terminal(2)}", "%ignore I"]
     return "\n".join(lines)
 
 
@@ -240,11 +244,3 @@ def read(text: str) -> Grammar | None:
         if error.kind not in ("unproductive", "empty_grammar"):
             raise
         return None
-
-
-def accepts(lark: Lark, text: str) -> bool:
-    try:
-        lark.parse(text)
-    except LarkError:
-        return False
-    return True

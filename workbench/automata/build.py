@@ -6,11 +6,8 @@ A small machine is determinized and minimized immediately; one that could explod
 
 from __future__ import annotations
 
-from workbench.automata.code_points import alphabet_of
 from workbench.automata.lazy_dfa import LazyDfa
-from workbench.automata.leftmost_first import leftmost_first
-from workbench.automata.lookaround import atom_nfa, of_atoms, over_bytes, sets_of
-from workbench.automata.nfa import Nfa, nfa_of_dfa
+from workbench.automata.nfa import Nfa
 from workbench.automata.operations import (
     first_match,
     without_match,
@@ -68,20 +65,3 @@ def pattern_dfa(pattern: Pattern, limits: Limits = LIMITS) -> Dfa:
             return first_match(regex_dfa(pattern.regex, limits), limits)
         case Stop.BEFORE_MATCH:
             return without_match(pattern.regex, limits)
-
-
-def whole_matches(regex: Regex, limits: Limits) -> Dfa | None:
-    """The texts of a regex without assertions that a backtracking matcher matches as a whole.
-
-    None if these are all its texts; otherwise a DFA over bytes.
-    """
-    alphabet = alphabet_of(sets_of(regex))
-    tree = of_atoms(regex, alphabet, limits.clock())
-    nfa, has_fewer = leftmost_first(tree, alphabet.size, alphabet.size, limits)
-    if not has_fewer:
-        return None
-    dfa = smallest(nfa, limits)
-    every = smallest(atom_nfa(regex, alphabet, thompson, limits), limits)
-    if dfa.data == every.data:
-        return None
-    return smallest(over_bytes(nfa_of_dfa(dfa, alphabet.size), alphabet, limits), limits)

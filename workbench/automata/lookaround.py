@@ -31,7 +31,7 @@ from workbench.automata.assertion_automata import HINT, both, decided, smaller
 from workbench.automata.code_points import Alphabet, alphabet_of, character_machine
 from workbench.automata.graphs import reachable
 from workbench.automata.leftmost_first import leftmost_first
-from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder
+from workbench.automata.nfa import BYTES, Ints, Nfa, NfaBuilder, nfa_of_dfa
 from workbench.automata.small_dfa import smallest
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.errors import LimitError
@@ -168,6 +168,11 @@ def over_bytes(nfa: Nfa, alphabet: Alphabet, limits: Limits) -> Nfa:
             for low, high, there in first:
                 builder.edge(source, low, high, states[there])
     return builder.build(nfa.initial, nfa.finals)
+
+
+def dfa_over_bytes(dfa: Dfa, alphabet: Alphabet, limits: Limits) -> Dfa:
+    """The smallest DFA over bytes of one over the atoms of an alphabet."""
+    return smallest(over_bytes(nfa_of_dfa(dfa, alphabet.size), alphabet, limits), limits)
 
 
 #: At a position: which assertions hold, the states of lookbehinds, new obligations.

@@ -1,7 +1,8 @@
-"""Where the matches of a regex end: alone, or only before a character that does not continue them.
+"""The matches of a regex without assertions, and where they end.
 
-A block comment ends by its last characters. A line comment is continued by every character but a
-line break, so its match is known to end when one comes next.
+They end alone, or only before a character that does not continue them. A block comment ends by its
+last characters. A line comment is continued by every character but a line break, so its match is
+known to end when one comes next.
 """
 
 from __future__ import annotations
@@ -12,13 +13,29 @@ import numpy as np
 
 from workbench.automata.code_points import Alphabet, alphabet_of
 from workbench.automata.leftmost_first import leftmost_first
-from workbench.automata.lookaround import of_atoms, over_bytes, sets_of
-from workbench.automata.nfa import nfa_of_dfa
+from workbench.automata.lookaround import atom_nfa, dfa_over_bytes, of_atoms, sets_of
+from workbench.automata.nfa import Nfa
 from workbench.automata.small_dfa import smallest
+from workbench.automata.thompson import thompson
 from workbench.base.dfa import DEAD, Dfa
 from workbench.base.limits import Limits
 from workbench.syntax.ranges import Ranges, normalized
 from workbench.syntax.regex.tree import Regex
+
+
+def whole_matches(regex: Regex, limits: Limits) -> Dfa | None:
+    """The texts of a regex without assertions that a backtracking matcher matches as a whole.
+
+    None if these are all its texts; otherwise a DFA over bytes.
+
+    Raises: LimitError
+    """
+    nfa, alphabet, has_fewer = _matches(regex, limits)
+    if not has_fewer:
+        return None
+    matches = smallest(nfa, limits)
+    every = smallest(atom_nfa(regex, alphabet, thompson, limits), limits)
+    return None if matches.data == every.data else dfa_over_bytes(matches, alphabet, limits)
 
 
 def match_ends(regex: Regex, limits: Limits) -> tuple[Dfa, Dfa, Ranges] | None:
@@ -29,9 +46,7 @@ def match_ends(regex: Regex, limits: Limits) -> tuple[Dfa, Dfa, Ranges] | None:
 
     Raises: LimitError
     """
-    alphabet = alphabet_of(sets_of(regex))
-    tree = of_atoms(regex, alphabet, limits.clock())
-    nfa, _ = leftmost_first(tree, alphabet.size, alphabet.size, limits)
+    nfa, alphabet, _ = _matches(regex, limits)
     dfa = smallest(nfa, limits)
     targets = dfa.table[:, dfa.classes[: alphabet.size]]
     continued = targets != DEAD
@@ -45,10 +60,14 @@ def match_ends(regex: Regex, limits: Limits) -> tuple[Dfa, Dfa, Ranges] | None:
     running = dfa.finals & continued.any(axis=1)
     pieces = [(low, high) for low, high, atom in alphabet.pieces() if len(runs) and runs[0][atom]]
     ended, others = (
-        _over_bytes(replace(dfa, finals=finals), alphabet, limits) for finals in (alone, running)
+        dfa_over_bytes(replace(dfa, finals=finals), alphabet, limits) for finals in (alone, running)
     )
     return ended, others, normalized(pieces)
 
 
-def _over_bytes(dfa: Dfa, alphabet: Alphabet, limits: Limits) -> Dfa:
-    return smallest(over_bytes(nfa_of_dfa(dfa, alphabet.size), alphabet, limits), limits)
+def _matches(regex: Regex, limits: Limits) -> tuple[Nfa, Alphabet, bool]:
+    """The matches over the atoms of an alphabet; False if they are certainly all texts."""
+    alphabet = alphabet_of(sets_of(regex))
+    tree = of_atoms(regex, alphabet, limits.clock())
+    nfa, has_fewer = leftmost_first(tree, alphabet.size, alphabet.size, limits)
+    return nfa, alphabet, has_fewer

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.automata.determinize import nothing
 from workbench.automata.graphs import reachable
 from workbench.automata.minimize import smallest_of
-from workbench.automata.nfa import coaccessible
+from workbench.automata.nfa import BYTES, coaccessible
 from workbench.automata.operations import (
     concatenation,
     difference,
@@ -78,8 +78,8 @@ def ended_tokens(newline: Dfa, terminals: Sequence[Dfa], limits: Limits) -> Dfa:
     So a comment that is part of a newline token ends at a line break also where the token is
     dropped, between brackets.
     """
-    first = np.any([_first_bytes(machine) for machine in terminals], axis=0)
-    columns = np.unique(newline.classes[: len(first)][first[: len(newline.classes)]])
+    first = np.any([_first_bytes(machine)[:BYTES] for machine in terminals], axis=0)
+    columns = np.unique(newline.classes[:BYTES][first])
     continued = (newline.table[:, columns] != DEAD).any(axis=1)
     ended = replace(newline, finals=newline.finals & ~continued)
     return intersection(ended, newline, limits)  # the smallest machine

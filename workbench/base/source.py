@@ -87,6 +87,8 @@ NO_SPAN = Span(0, 0)
 #: Half of a surrogate pair, which no encoded text contains.
 SURROGATE = re.compile("[\ud800-\udfff]")
 
+#: The most characters of a label.
+_LONGEST_LABEL = 40
 #: The most characters of a line that a message shows.
 _LONGEST_LINE = 160
 
@@ -114,6 +116,16 @@ class Source:
             offset -= 1
         line = bisect_right(self._line_starts, offset)
         return line, offset - self._line_starts[line - 1] + 1
+
+    def part(self, span: Span, name: str = "") -> Source:
+        """The text at a span, at its lines and columns: what is before it is blank."""
+        before = re.sub(r"[^\n]", " ", self.text[: span.start])
+        return Source(before + self.text[span.start : span.end], name or self.name)
+
+    def label(self, span: Span) -> str:
+        """The text at a span in one line, shortened: the label of what it was made into."""
+        text = " ".join(self.text[span.start : span.end].split())
+        return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1, without its line break."""

@@ -27,10 +27,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from workbench.automata.build import regex_dfa, whole_matches
+from workbench.automata.build import regex_dfa
 from workbench.automata.graphs import reachable
 from workbench.automata.lookaround import reads_bytes
-from workbench.automata.match_ends import match_ends
+from workbench.automata.match_ends import match_ends, whole_matches
 from workbench.automata.newline_tokens import ended_tokens, line_starts
 from workbench.automata.operations import difference, first_match, intersection
 from workbench.automata.small_dfa import small_dfa, smallest

@@ -30,8 +30,8 @@ from workbench.automata.lookaround import (
     Looks,
     Obligation,
     atom_nfa,
+    dfa_over_bytes,
     of_atoms,
-    over_bytes,
     reads_bytes,
     sets_of,
 )
@@ -533,8 +533,7 @@ class _Contexts:
     def _over_bytes(self, dfa: Dfa) -> Dfa:
         if self._alphabet is None:
             return dfa
-        nfa = nfa_of_dfa(dfa, self._alphabet.size)
-        return smallest(over_bytes(nfa, self._alphabet, self._limits), self._limits)
+        return dfa_over_bytes(dfa, self._alphabet, self._limits)
 
     def _machine(self, leaf: _Leaf) -> Dfa:
         if self._alphabet is not None:

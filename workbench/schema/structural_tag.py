@@ -250,10 +250,7 @@ class _Reader:
 
     def _schema(self, node: Node, options: SchemaOptions, base: str) -> Expression:
         """The instances of a schema inside, without white space around them."""
-        text = self.source.text
-        # replace the text before by blanks, so that spans remain valid in the whole text
-        blanks = "".join(c if c == "\n" else " " for c in text[: node.start])
-        part = Source(blanks + text[node.start : node.end], self.source.name)
+        part = self.source.part(Span(node.start, node.end))
         return self._schema_rules(part, node, options, base)
 
     def _schema_rules(

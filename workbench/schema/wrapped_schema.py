@@ -1,7 +1,7 @@
 """A JSON Schema inside another document: a tool definition, a response format, OpenAPI.
 
-As a schema such a document restricts nothing, because it has no keyword of JSON Schema. Which part
-is meant can be seen from the names around it; ``schema_at`` reads that part alone.
+As a schema such a document restricts nothing, because it has no keyword of JSON Schema. The names
+of its members tell which part is the schema; ``schema_at`` reads that part alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from textwrap import dedent
 
 from workbench.base.diagnostics import suggestion
 from workbench.base.errors import BuildError, ParseError, WorkbenchError
-from workbench.base.source import Source
+from workbench.base.source import Source, Span
 from workbench.schema.references import UNNAMED, pointed
 from workbench.schema.schema_reader import Document, Node
 
@@ -126,7 +126,7 @@ def explained(error: ParseError, text: str) -> ParseError:
 
 
 def schema_at(source: Source, pointer: str) -> Source:
-    """The schema at a JSON pointer of a document, as a text of its own.
+    """The schema at a JSON pointer of a document, as a separate text.
 
     It keeps its lines and columns: what is around it becomes white space. Only where it refers to
     other parts of the document, as OpenAPI's schemas do, the text is a reference to the schema
@@ -145,8 +145,7 @@ def schema_at(source: Source, pointer: str) -> Source:
         raise BuildError(message, source, root.span, hint, "unsupported_schema")
     if node is not root and any(pointed(node, each) is None for each in _addresses(node)):
         return Source(_with_parts(root, node), name)
-    before = re.sub(r"[^\n]", " ", text[: node.start])
-    return Source(before + text[node.start : node.end], name)
+    return source.part(Span(node.start, node.end), name)
 
 
 def schema_text(text: str, pointer: str) -> str:

@@ -13,6 +13,7 @@ Source: ANTLR 4.13, ``doc/lexer-rules.md``, ``doc/parser-rules.md``, ``doc/wildc
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from workbench.base.diagnostics import Advice
 from workbench.base.errors import BuildError, ParseError
@@ -186,8 +187,8 @@ class _Translation:
             if before is None:
                 definitions[name] = Definition(name, rule, rule.span, rule.span)
             elif name != rule.name:
-                body = Choice((before.body, rule), before.span)  # type: ignore[arg-type]
-                definitions[name] = replace(before, body=body)
+                bodies = cast("tuple[Expression, ...]", (before.body, rule))
+                definitions[name] = replace(before, body=Choice(bodies, before.span))
         if self.start == _TOKENS and _TOKENS not in definitions:
             span = Span(0, 0)
             tokens = Repetition(self._any_token(AnyToken((), span)), 0, None, span)

@@ -6,6 +6,7 @@ Source: ANTLR 4.13, ``ANTLRv4Parser.g4`` and its documentation.
 from __future__ import annotations
 
 import re
+from typing import cast
 
 from workbench.base.limits import Clock
 from workbench.base.source import Source, Span
@@ -252,7 +253,7 @@ class AntlrParser:
         low, high = POSTFIX[kind]
         is_lazy = cursor.skip("OPTIONAL")
         repetition = LazyRepetition if is_lazy and self._lexical else Repetition
-        return repetition(item, low, high, cursor.since(start))  # type: ignore[return-value]
+        return cast("Expression", repetition(item, low, high, cursor.since(start)))
 
     def _atom(self) -> Expression:
         """atom = string (".." string)? | set | name args? | "." | "~" atom | "(" choice ")"."""
@@ -297,7 +298,7 @@ class AntlrParser:
         if not self._lexical and not text[:1].isupper() and cursor.ahead("SET"):
             cursor.skip("SET")  # the arguments
         if text == "EOF":
-            return EndOfText(span)  # type: ignore[return-value]
+            return cast("Expression", EndOfText(span))
         return Nonterminal(text, span)
 
     def _string(self, span: Span) -> Expression:
@@ -335,11 +336,11 @@ class AntlrParser:
         if not self._lexical:
             return _token(tuple(map(self._token_name, options)), span)
         sets = [_one_character(option) for option in options]
-        known = [each for each in sets if each is not None]
-        if len(known) < len(sets):
+        characters = [each for each in sets if each is not None]
+        if len(characters) < len(sets):
             message = "expected single characters after '~'"
             raise cursor.error(message, span, "write for example ~[a-z] or ~'a'")
-        return one_of(difference(ANY_CHARACTER, union(*known)), span)
+        return one_of(difference(ANY_CHARACTER, union(*characters)), span)
 
     def _token_name(self, option: Expression) -> str:
         if isinstance(option, Nonterminal) and option.name[:1].isupper():
@@ -364,4 +365,4 @@ def _one_character(node: Expression) -> Ranges | None:
 
 
 def _token(excluded: tuple[str, ...], span: Span) -> Expression:
-    return AnyToken(excluded, span)  # type: ignore[return-value]
+    return cast("Expression", AnyToken(excluded, span))

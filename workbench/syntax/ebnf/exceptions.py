@@ -31,9 +31,6 @@ from workbench.syntax.ranges import Ranges, difference, union
 from workbench.syntax.regex.tree import Characters
 from workbench.syntax.rule_attributes import LanguageOperations
 
-#: The most characters of a label.
-_MAX_LABEL = 40
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -102,7 +99,7 @@ class Exceptions:
             machine = self.operations.but(whole, part, rules)
         except BuildError as error:
             raise self._refusal(node, "one of its sides needs a stack") from error
-        return Automaton(machine, self._text(node.span), node.span)
+        return Automaton(machine, self.source.label(node.span), node.span)
 
     def _called_by(self, node: Difference, sides: tuple[Expression, ...]) -> dict[str, Expression]:
         """The rules that the sides call, directly or not, resolved."""
@@ -138,13 +135,9 @@ class Exceptions:
                 return True
 
     def _refusal(self, node: Difference, reason: str) -> ParseError:
-        message = f"the exception {self._text(node.span)!r} cannot be read: {reason}"
+        message = f"the exception {self.source.label(node.span)!r} cannot be read: {reason}"
         hint = "write the texts that remain, or except from a rule that does not call itself"
         return ParseError(message, self.source, node.span, hint, "unsupported")
-
-    def _text(self, span: Span) -> str:
-        text = " ".join(self.source.text[span.start : span.end].split())
-        return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"
 
 
 def difference_of(whole: Expression, part: Expression, span: Span) -> Expression:

@@ -172,7 +172,7 @@ class EndedText:
                 regex = regex_of(terminal, self.bodies)
                 if regex is None or self._is_inside_others(terminal, key, rules):
                     return None
-                ended = Repeat(_any_of(_ended(ending)), 0, 1, terminal.span)
+                ended = Repeat(_any_of(_ended(ending)), 0, None, terminal.span)
                 after[key] = self._terminal(Concat((ended, regex), terminal.span), terminal)
         return [_with_terminals(rule, after) for rule in rules], self._between(plain, ending)
 
@@ -214,7 +214,7 @@ class EndedText:
         return parts
 
     def _between(self, plain: Sequence[_Part], ending: Sequence[_Part]) -> IgnoredText:
-        """The ignored text after terminals, which no run ends, and such a run at the end."""
+        """The ignored text after terminals, which no run ends, and such runs at the end."""
         rule, span = self.ignored.rule, self.ignored.rule.span
         others = [part.regex for part in plain]
         text: Expression = Literal(b"", span)
@@ -224,7 +224,7 @@ class EndedText:
             text = self.operations.own_text(Repeat(last, 0, 1, span), rule.name, span)
         if not ending:
             return replace(self.ignored, rule=replace(rule, body=text))
-        at_end = Repeat(_any_of([part.regex for part in ending]), 0, 1, span)
+        at_end = Repeat(_any_of(_ended(ending)), 0, None, span)
         final = self.operations.own_text(at_end, rule.name, span)
         return replace(self.ignored, rule=replace(rule, body=text), ending=final)
 

@@ -213,8 +213,6 @@ def chunks_of(source: Source, written: object, json_span: Span, span: Span) -> S
 
 #: Lowers a body inside a terminal.
 _Operand = Callable[[Body], Expression]
-#: The most characters of a label.
-_MAX_LABEL = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +233,7 @@ class MachineOperators:
         wholes = [operand(part) for part in parts if not isinstance(part, Complement)]
         others = [operand(part.part) for part in parts if isinstance(part, Complement)]
         rules = self.called_by(*wholes, *others)
-        label = self.label(body.span)
+        label = self.source.label(body.span)
         if (looking := operations.looking((*wholes, *others), rules)) is not None:
             operands = looking[: len(wholes)] or [any_characters(0, None, body.span)]
             whole = reduce(partial(combined, Operation.BOTH), operands)
@@ -260,11 +258,8 @@ class MachineOperators:
     def schema(self, span: Span) -> GrammarTree:
         """The rules of the embedded schema at a span."""
         operations = self.required("a schema", span)
-        text = self.source.text
-        # replace the text before by blanks, so that spans remain valid in the whole text
-        blanks = "".join(c if c == "\n" else " " for c in text[: span.start])
         try:
-            return operations.schema(Source(blanks + text[span.start : span.end], self.source.name))
+            return operations.schema(self.source.part(span))
         except SourceError as error:
             error.source = self.source
             raise
@@ -278,11 +273,6 @@ class MachineOperators:
             hint = "read the grammar by Grammar.from_lark"
             raise ParseError(f"{what} cannot be read", self.source, span, hint, "unsupported")
         return self.operations
-
-    def label(self, span: Span) -> str:
-        """The text at a span, shortened."""
-        text = " ".join(self.source.text[span.start : span.end].split())
-        return text if len(text) <= _MAX_LABEL else text[: _MAX_LABEL - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

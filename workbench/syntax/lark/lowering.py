@@ -121,8 +121,10 @@ class _Lowering:
         #: The rules before those of the indenter.
         self.written: tuple[Rule, ...] = ()
         self.ignored_text: IgnoredText | None = None
+        self.ignored_bodies: tuple[Expression, ...] = ()
         if grammar.ignored or self.indenter:
-            bodies = tuple(map(self._in_terminal(), grammar.ignored)) or (no_text(Span(0, 0)),)
+            self.ignored_bodies = tuple(map(self._in_terminal(), grammar.ignored))
+            bodies = self.ignored_bodies or (no_text(Span(0, 0)),)
             self.ignored_text = IgnoredText.of(grammar, bodies, self._fresh("ignored"))
 
     def rules(self) -> list[Rule]:
@@ -173,16 +175,15 @@ class _Lowering:
         ignored, operations = self.ignored_text, self.operators.operations
         if ignored is None or operations is None or not self.matches_whole:
             return rules
-        lower = self._in_terminal()
-        regexes = [self.matches.regex(body, lower(body)) for body in self.grammar.ignored]
-        known = [regex for regex in regexes if regex is not None]
-        if len(known) < len(regexes) or not known:
+        pairs = zip(self.grammar.ignored, self.ignored_bodies, strict=True)
+        regexes = [regex for pair in pairs if (regex := self.matches.regex(*pair)) is not None]
+        if len(regexes) < len(self.ignored_bodies) or not regexes:
             return rules
         others = (*rules, *self.more, *self.counting.rules, *self.inner)
         bodies = {rule.name: rule.body for rule in others}
         if self.indenter is not None:
             bodies |= {name: Literal(b"", ignored.call.span) for name in self.indenter.added}
-        ends = EndedText(known, operations, bodies, ignored, self.source)
+        ends = EndedText(regexes, operations, bodies, ignored, self.source)
         if not self.terminals.cut and (changed := ends.without_assertions(rules, self.start)):
             rules, self.ignored_text = changed
         elif self.indenter is None:

@@ -87,7 +87,11 @@ class TerminalMatches:
     def regex(self, body: Body, lowered: Expression) -> Regex | None:
         """The regex that lark writes for a terminal; None for other operators."""
         rules = self.terminals.called_by(lowered)
-        return self._joined(body) if self._is_joined(lowered, rules) else regex_of(lowered, rules)
+        regex = regex_of(lowered, rules)
+        is_joined = self._is_joined(lowered, rules)
+        if regex is None or is_joined or not is_read_greedily(regex):
+            return self._joined(body)
+        return regex
 
     def _matches(self, body: Body, lowered: Expression) -> Expression:
         operations = self.operators.operations
@@ -104,7 +108,7 @@ class TerminalMatches:
         else:
             return lowered
         assert regex is not None, "one that is read greedily, or that lark writes"
-        label = self.operators.label(body.span)
+        label = self.operators.source.label(body.span)
         if not is_read_greedily(regex):
             matches = operations.first_matches(regex, label, body.span)
             if matches is not None:

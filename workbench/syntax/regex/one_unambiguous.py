@@ -120,11 +120,11 @@ def _of_options(options: list[Reading | None]) -> Reading | None:
         if option is None or intersection(first, option.first):
             return None
         first, after = union(first, option.first), union(after, option.after)
-    known = [option for option in options if option is not None]
-    empty = [index for index, option in enumerate(known) if option.nullable]
-    prefers_less = any(option.prefers_less for option in known) or empty not in (
+    ways = [option for option in options if option is not None]
+    empty = [index for index, option in enumerate(ways) if option.nullable]
+    prefers_less = any(option.prefers_less for option in ways) or empty not in (
         [],
-        [len(known) - 1],
+        [len(ways) - 1],
     )
     return Reading(bool(empty), first, after, prefers_less)
 
