@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +14,7 @@ from workbench.base.limits import LIMITS
 from workbench.base.source import Source, Span
 from workbench.pushdown.build import build
 from workbench.pushdown.network import Network
+from workbench.schema.algebra.subschemas import Algebra
 from workbench.schema.member_graphs import write_graph
 from workbench.schema.schema_options import SchemaOptions, Spacing
 from workbench.schema.schema_reader import Document, schema_source
@@ -84,10 +84,10 @@ TEXTS = ["".join(letters) for size in range(5) for letters in product("ab", repe
 @settings(max_examples=150, deadline=None)
 @given(DRAWN)
 def test_rules_read_what_the_graph_reads(graph: Drawn) -> None:
-    root = Document(schema_source("true")).root
-    spacing = Spacing.of(SchemaOptions(whitespace="compact"), _HERE)
-    writing = RuleWriter(cast("Any", None), spacing, LIMITS)
-    inside, may_be_empty = write_graph(graph, 0, writing, root)
+    document = Document(schema_source("true"))
+    options = SchemaOptions(whitespace="compact")
+    writing = RuleWriter(Algebra(document, options=options), Spacing.of(options, _HERE), LIMITS)
+    inside, may_be_empty = write_graph(graph, 0, writing, document.root)
     if inside is None:
         assert [text for text in TEXTS if graph.accepts(text)] == [""] * may_be_empty
         return
