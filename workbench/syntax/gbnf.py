@@ -59,7 +59,7 @@ LEXEMES = re.compile(
     rf"""(?:[ \t\r\n]++|\#[^\r\n]*+)*+
     (?: (?P<DEFINE>::=)
       | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+")
-      | (?P<ATTRIBUTES>\[(?=(?:[^]["\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+")*+\][ \t]*::=))
+      | (?P<ATTRIBUTES>\[(?=(?:[^]["\r\n]++|"(?:[^"\\\r\n]|\\[^\r\n])*+")*\][ \t]*::=))
       | (?P<CLASS>\[(?:[^\]\\\r\n]|\\[^\r\n])*+\])
       | (?P<COUNT>\{{\s*\d*\s*(?:,\s*(?:-1|\d*)\s*)?\}})
       | (?P<TOKEN>!?<[^<>\s"][^<>\s"]*+>)
@@ -68,7 +68,7 @@ LEXEMES = re.compile(
       | (?P<RBRACKET>\])
       | (?P<BAR>\|) | (?P<STAR>\*) | (?P<PLUS>\+) | (?P<OPTIONAL>\?)
       | (?P<COMMA>,) | (?P<EQUALS>=)
-      | (?P<NAME>[\w-]++(?:\.++[\w-]++)*+)
+      | (?P<NAME>[\w-]++(?:\.++[\w-]++)*)
       | (?P<DOT>\.)
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",
     re.VERBOSE | re.ASCII,

@@ -37,7 +37,7 @@ _HEAD = (
 #: What looks like the beginning of a rule in a text that cannot be read.
 _DEFINED = re.compile(r"(?<![\w-])([\w-]++)(?:\{[^}\n]{0,200}\})?[ \t]*+(?:::?=|[=:])")
 #: A comment of KBNF up to its end, or a string up to the end of its line.
-_COMMENT = r"\(\*(?:[^*]++|\*(?!\)))*+(?:\*\))?"
+_COMMENT = r"\(\*[\s\S]*?(?:\*\)|\Z)"
 #: A string without escapes up to the end of its line.
 _PLAIN = r"""'[^'\n]*+'?|"[^"\n]*+"?"""
 _QUOTED = r"""'(?:[^'\\\n]|\\.)*+'?|"(?:[^"\\\n]|\\.)*+"?"""
@@ -97,7 +97,7 @@ _LAYOUTS: Mapping[str, Layout] = {
         "w3c",
         "{name} ::= '{name}'",
         r"[A-Za-z_][\w.-]*",
-        rf"/\*(?:[^*]++|\*(?!/))*+\*/|{_PLAIN}",
+        rf"/\*[\s\S]*?\*/|{_PLAIN}",
         head=rf"(?:\[\s*\d+\w*\s*\]\s*+)?{_HEAD}",
     ),
     "iso": _layout(
@@ -106,16 +106,16 @@ _LAYOUTS: Mapping[str, Layout] = {
         r"[^\W\d][\w-]*",
         rf"{_COMMENT}|{_PLAIN}",
         r"|(?<=[;.])[ \t]*+",
-        r"(?P<name>[^\W\d][\w-]*+(?:[ \t]++[^\W\d][\w-]*+)*+)[ \t]*+(?:::?=|=|:)",
+        r"(?P<name>[^\W\d][\w-]*+(?:[ \t]++[^\W\d][\w-]*+)*)[ \t]*+(?:::?=|=|:)",
     ),
     "antlr": _layout(
         "antlr",
         "{name} : '{name}' ;",
         r"[^\W\d]\w*",
-        rf"/\*(?:[^*]++|\*(?!/))*+\*/|//.*|{_QUOTED}|\[(?:[^\]\\\n]|\\.)*+\]",
+        rf"/\*[\s\S]*?\*/|//.*|{_QUOTED}|\[(?:[^\]\\\n]|\\.)*+\]",
         r"|(?<=;)[ \t]*+",
         r"(?:(?:fragment|protected|public|private)\s++)?(?P<name>[^\W\d]\w*+)"
-        r"(?:\s*+\[[^]\n]*+\])?(?:\s++(?:returns|locals)\s*+\[[^]\n]*+\])*+\s*+:(?!:)",
+        r"(?:\s*+\[[^]\n]*+\])?(?:\s++(?:returns|locals)\s*+\[[^]\n]*+\])*\s*+:(?!:)",
     ),
     "lark": _layout("lark", '{name}: "{name}"', r"_*[A-Za-z]\w*", r"//.*|\#.*"),
 }

@@ -23,7 +23,7 @@ from workbench.syntax.regex.tree import Characters
 #: ``ACTION`` is the brace that opens an action; ``antlr_lexemes`` extends it to its end. Brackets
 #: after the name of a parser rule are arguments, others a set.
 LEXEMES = re.compile(
-    rf"""(?:\s++|//[^\r\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+
+    rf"""(?:\s++|//[^\r\n]*+|/\*[\s\S]*?\*/)*
     (?: (?P<STRING>'(?:[^'\\\r\n]|\\[^\r\n])*+')
       | (?P<SET>\[(?:[^\]\\]|\\[\s\S])*+\])
       | (?P<ACTION>\{{)
@@ -61,7 +61,7 @@ LEXEME_NAMES = LexemeNames(
 
 _INSIDE_ACTION = re.compile(
     r"""[^{}'"/\\]++|\\[\s\S]|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|//[^\n]*+
-      |/\*(?:[^*]++|\*(?!/))*+\*/|(?P<open>\{)|(?P<close>\})|[\s\S]""",
+      |/\*[\s\S]*?\*/|(?P<open>\{)|(?P<close>\})|[\s\S]""",
     re.VERBOSE,
 )
 

@@ -32,12 +32,12 @@ from workbench.syntax.kbnf.kbnf_lexer import END, NOTHING
 from workbench.syntax.leaves import one_of
 from workbench.syntax.ranges import ANY_CHARACTER, intersection
 
-_WORD = r"[^\W\d]\w*+(?:-\w++)*+"
+_WORD = r"[^\W\d]\w*+(?:-\w++)*"
 
 
 def _lexemes(name: str) -> re.Pattern[str]:
     return re.compile(
-        rf"""(?:\s++|\(\*(?!\))(?:[^*]++|\*(?!\)))*+\*\))*+
+        rf"""(?:\s++|\(\*(?!\))[\s\S]*?\*\))*
     (?: (?P<DEFINE>::=|:=|=)
       | (?P<STRING>"[^"\r\n]*+"|'[^'\r\n]*+'|`[^`\r\n]*+`)
       | (?P<SPECIAL>\?[^?]*+\?)
@@ -58,7 +58,7 @@ def _lexemes(name: str) -> re.Pattern[str]:
 
 LEXEMES = _lexemes(_WORD)
 #: The same, but words in a row are one lexeme: only the parser knows which of them are one name.
-LEXEMES_OF_WORDS = _lexemes(rf"{_WORD}(?:[ \t]++{_WORD})*+")
+LEXEMES_OF_WORDS = _lexemes(rf"{_WORD}(?:[ \t]++{_WORD})*")
 
 LEXEME_NAMES = LexemeNames(
     shown={"LPAR": "(", "RPAR": ")", "LBRACKET": "[", "RBRACKET": "]", "LBRACE": "{",

@@ -36,13 +36,13 @@ from workbench.syntax.ranges import (
 )
 
 LEXEMES = re.compile(
-    rf"""(?:\s++|/\*(?:[^*]++|\*(?!/))*+\*/)*+
+    rf"""(?:\s++|/\*[\s\S]*?\*/)*
     (?: (?P<DEFINE>::=)
       | (?P<STRING>"[^"\r\n]*+"|'[^'\r\n]*+')
       | (?P<CHARACTER>\#x[0-9A-Fa-f]+)
       | (?P<CONSTRAINT>\[\s*[A-Za-z]{{2,4}}\s*:\s[^\]]*+\])
       | (?P<CLASS>\[[^\]\r\n]++\])
-      | (?P<NAME>[A-Za-z_][\w.]*+(?:-[\w.]++)*+|<[A-Za-z_][^<>\r\n]*+>)
+      | (?P<NAME>[A-Za-z_][\w.]*+(?:-[\w.]++)*|<[A-Za-z_][^<>\r\n]*+>)
       | (?P<LPAR>\() | (?P<RPAR>\))
       | (?P<BAR>\|) | (?P<STAR>\*) | (?P<PLUS>\+) | (?P<OPTIONAL>\?) | (?P<MINUS>-)
       | (?P<{END}>\Z) | (?P<{NOTHING}>) )""",

@@ -142,7 +142,7 @@ _QUOTED = r"""(?:'(?:[^'\\]++|\\[\s\S])*+'|"(?:[^"\\]++|\\[\s\S])*+")"""
 #: quote or comment fails in one pass. ``(*`` always begins a comment, closed or not: a bracket is
 #: never followed by a sign.
 LEXEMES = re.compile(
-    rf"""(?:[ \t\r\n]++|\(\*(?:[^*]++|\*(?!\)))*+\*\))*+
+    rf"""(?:[ \t\r\n]++|\(\*[\s\S]*?\*\))*
     (?: (?P<_EXCEPT>except!) | (?P<NAME>[A-Za-z_][A-Za-z0-9_]*+) | (?P<STRING>{_QUOTED})
       | (?P<_BAR>\|) | (?P<_STAR>\*) | (?P<_DEFINE>::=|=) | (?P<_END>;)
       | (?P<_LPAR>\((?!\*)) | (?P<_RPAR>\)) | (?P<REGEX>\#{_QUOTED})

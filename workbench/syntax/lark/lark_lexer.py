@@ -30,8 +30,8 @@ from workbench.syntax.string_escapes import Escapes
 #: its line. Brackets followed by a colon are the attributes of a rule (llguidance), other brackets
 #: an optional part.
 LEXEMES = re.compile(
-    rf"""(?:\s++|//(?!%indenter\b)[^\r\n]*+|\#[^\r\n]*+)*+
-    (?: (?P<NAME>_*[A-Za-z](?:\w|-(?!>))*+|_) | (?P<INDENTER>//%indenter)
+    rf"""(?:\s++|//(?!%indenter\b)[^\r\n]*+|\#[^\r\n]*+)*
+    (?: (?P<NAME>_*[A-Za-z]\w*+(?:-(?!>)\w*+)*|_) | (?P<INDENTER>//%indenter)
       | (?P<STRING>"(?:[^"\\\r\n]|\\[^\r\n])*+"(?:i(?![\w]))?)
       | (?P<REGEX>/(?![/*])(?:[^/\\\r\n]|\\[^\r\n])++/[imslux]*
                  |/(?![/*])(?:[^/\\]|\\[\s\S])++/[imslu]*x[imslux]*)
@@ -39,8 +39,8 @@ LEXEMES = re.compile(
       | (?P<JSON>%json(?![\w])) | (?P<PIECES>%regex(?![\w])) | (?P<NESTED>%lark(?![\w]))
       | (?P<IF>%if(?![\w]))
       | (?P<STATEMENT>%[a-z]\w*)
-      | (?P<ATTRIBUTES>\[(?=(?:[^]["/\r\n]|"(?:[^"\\\r\n]|\\[^\r\n])*+"
-                                    |/(?:[^/\\\r\n]|\\[^\r\n])*+/)*+\]
+      | (?P<ATTRIBUTES>\[(?=(?:[^]["/\r\n]++|"(?:[^"\\\r\n]|\\[^\r\n])*+"
+                                    |/(?:[^/\\\r\n]|\\[^\r\n])*+/)*\]
                                  [ \t]*(?:\.[ \t]*-?\d+[ \t]*)?:(?!:)))
       | (?P<COUNT>\{{\s*\d*\s*(?:,\s*\d*\s*)?\}})
       | (?P<ALIAS>->)

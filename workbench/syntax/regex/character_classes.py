@@ -273,8 +273,8 @@ _POSIX_MEMBERS = {
 _POSIX_CLASS = re.compile(r"\[:(\^?)([a-zA-Z]*):\]")
 #: A member without special meaning in any dialect, or a range of two such members.
 _SIMPLE = re.compile(r"([^\\\[\]^&~-])(?:-([^\\\[\]^&~-])|(?!-))")
-#: The rest of a class of such members.
-_SIMPLE_CLASS = re.compile(rf"((?:{_SIMPLE.pattern})++)\]")
+#: The rest of a class of such members, by runs that may end in a range.
+_SIMPLE_CLASS = re.compile(r"((?:[^\\\[\]^&~-]++-[^\\\[\]^&~-]|[^\\\[\]^&~-]++)++)\]")
 #: The members of a class that are read at a time.
 _BATCH = 100_000
 _TOO_LONG = "write a class with fewer members"
