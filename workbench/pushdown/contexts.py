@@ -6,8 +6,8 @@ these constraints: a rule A becomes a rule for each pair of a context before and
 (``lookaround.Context``), a terminal the part of its texts that leads from one to the other. The
 intersection of a context-free and a regular language is context-free, so the result is exact for
 every assertion; assertions that only test the terminal's own text leave the rules as they are.
-Most contexts are not needed: an obligation of a lookahead that every following text fulfils, by the
-first symbols of what may follow the rule or terminal (``_Following``), is dropped.
+Most contexts are not needed: obligations that every following text fulfils are dropped
+(``asserted_terminals``).
 
 Source: Bar-Hillel, Perles & Shamir 1961, "On formal properties of simple phrase structure
         grammars", theorem 8.1.
@@ -15,34 +15,18 @@ Source: Bar-Hillel, Perles & Shamir 1961, "On formal properties of simple phrase
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from collections.abc import Sequence as Row
-from contextlib import suppress
 from dataclasses import replace
-from functools import reduce
-from operator import or_
 
 from workbench.automata.build import regex_dfa
-from workbench.automata.code_points import Alphabet, alphabet_of
-from workbench.automata.graphs import reachable
 from workbench.automata.lookaround import (
     Context,
-    Looks,
-    Obligation,
-    atom_nfa,
-    dfa_over_bytes,
-    of_atoms,
-    reads_bytes,
-    sets_of,
 )
-from workbench.automata.nfa import BYTES, nfa_of_dfa
-from workbench.automata.operations import equivalent, literals
-from workbench.automata.small_dfa import smallest
-from workbench.automata.thompson import thompson
-from workbench.base.dfa import Dfa
 from workbench.base.errors import BuildError
 from workbench.base.limits import Clock, Limits
-from workbench.pushdown.cfg import gathered, terminal_machine
+from workbench.pushdown.asserted_terminals import AssertedTerminals
+from workbench.pushdown.cfg import gathered
 from workbench.pushdown.looking_beyond import Dependence, asserted_patterns, dependences
 from workbench.syntax.grammar_tree import (
     Automaton,
@@ -50,7 +34,6 @@ from workbench.syntax.grammar_tree import (
     Except,
     Expression,
     GrammarTree,
-    Literal,
     Names,
     Nonterminal,
     Pattern,
@@ -59,7 +42,6 @@ from workbench.syntax.grammar_tree import (
     Sequence,
     Shape,
     Stop,
-    Substrings,
     asserted_pattern,
     called,
     choice,
@@ -68,19 +50,12 @@ from workbench.syntax.grammar_tree import (
     renamed,
     shape,
 )
-from workbench.syntax.regex.extensions import labels_in
 from workbench.syntax.regex.tree import (
-    Characters,
     Combined,
-    Concat,
-    Regex,
     asserted,
     walk,
-    without_looks,
 )
 
-#: A terminal, a literal included.
-_Leaf = Literal | Pattern | Substrings | Except | Automaton
 #: The name of a rule and the context before it.
 _Call = tuple[str, Context]
 _HINT = "use fewer assertions that look beyond their terminals"
@@ -115,8 +90,9 @@ def without_contexts(tree: GrammarTree, start: str, limits: Limits) -> GrammarTr
         tree,
         rules,
         {k: dependence for k, dependence in dependence_of.items() if dependence},
+        start,
         limits,
-    ).tree(start)
+    ).tree()
     settled = (
         replace(rule, body=_without_operations(rule.body, limits)) for rule in plain_tree.rules
     )
@@ -149,34 +125,15 @@ class _Contexts:
         tree: GrammarTree,
         rules: Mapping[str, Expression],
         dependent: Mapping[Shape, Dependence],
+        start: str,
         limits: Limits,
     ) -> None:
         self._tree = tree
         self._rules = rules
         self._limits = limits
         self._clock = limits.clock()
-        regexes = [entry.regex for entry in dependent.values()]
-        #: The alphabet of all terminals; None if some of their texts are no characters.
-        self._alphabet = _common_alphabet(rules, regexes)
-        if self._alphabet is None:
-            looks = Looks(regexes, BYTES, thompson, limits)
-        else:
-            trees = [of_atoms(regex, self._alphabet, self._clock) for regex in regexes]
-            looks = Looks(trees, self._alphabet.size, thompson, limits)
-        self._looks = looks
-        self._numbers = {key: number for number, key in enumerate(dependent)}
-        on_before = (number for number, entry in enumerate(dependent.values()) if entry.on_before)
-        inside = {look for number in on_before for look in looks.inside[number]}
-        #: The lookbehinds that test the text before a terminal.
-        self._tracked = frozenset(looks.behinds(sorted(inside)))
-        self._machines: dict[bytes, Dfa] = {}
-        #: The number of each terminal by its identity; those of one shape have one number.
-        self._leaf_numbers: dict[int, int] = {}
-        self._shapes: dict[Shape, int] = {}
-        self._leaves: dict[tuple[int, Context], dict[Context, _Leaf]] = {}
-        #: Made when the first obligation is left after a terminal.
-        self._following: _Following | None = None
-        self._certain: dict[Obligation, int] = {}
+        self._start = start
+        self._terminals = AssertedTerminals(tree, rules, dependent, start, limits)
         #: The contexts after a rule, by its name and the context before it: the least fixed point.
         self._after: dict[_Call, frozenset[Context]] = {}
         #: The calls whose contexts depend on those of a call, and those to be computed (again).
@@ -200,13 +157,14 @@ class _Contexts:
         }
         self._waiting: list[tuple[str, Rule, Callable[[], Expression]]] = []
 
-    def tree(self, start: str) -> GrammarTree:
+    def tree(self) -> GrammarTree:
         """The rules, the start symbol's first."""
-        begin: Context = frozenset(), self._looks.at_start(sorted(self._tracked))
+        start, begin = self._start, self._terminals.begin
         head = self._head = self._heads[start]
-        self._start = start
         self._find_ends(start, begin)
-        met = [after for after in self._after[start, begin] if self._looks.is_met(after[0])]
+        met = [
+            after for after in self._after[start, begin] if self._terminals.looks.is_met(after[0])
+        ]
         if not met:
             raise BuildError(
                 f"{start!r} never finishes: no text is left for which all assertions hold",
@@ -264,7 +222,7 @@ class _Contexts:
         """The contexts after a rule, each with those after its body that become it."""
         ends_after: dict[Context, list[Context]] = {}
         for end in self._ends(self._rules[name], before):
-            ends_after.setdefault(self._uncertain(end, name), []).append(end)
+            ends_after.setdefault(self._terminals.uncertain(end, name), []).append(end)
         return ends_after
 
     def _ends(self, expression: Expression, before: Context) -> frozenset[Context]:
@@ -287,7 +245,7 @@ class _Contexts:
             case Repetition(item=item, low=low, high=high):
                 return self._ends_of_copies(item, low, high, before)
             case _:
-                return frozenset(self._leaf(expression, before))
+                return frozenset(self._terminals.parts(expression, before))
 
     def _ends_of_row(self, items: tuple[Expression, ...], before: Context) -> frozenset[Context]:
         reached = frozenset((before,))
@@ -335,7 +293,7 @@ class _Contexts:
                     return Repetition(inner, low, high, span)
                 return self._copies(node, 0, before, after)
             case _:
-                return self._leaf(node, before)[after]
+                return self._terminals.parts(node, before)[after]
 
     def _variant(self, name: str, before: Context, after: Context) -> str:
         body, head = self._rules[name], self._heads[name]
@@ -434,241 +392,6 @@ class _Contexts:
         key = id(node), count, before, after
         name = self._rule(key, self._head, lambda: self._copies(node, count, before, after))
         return (Nonterminal(name, node.span),)
-
-    # -- terminals ---------------------------------------------------------------------------------
-
-    def _leaf(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
-        """The parts of a terminal by the context that they lead to."""
-        key = self._number(leaf), before
-        if key not in self._leaves:
-            self._leaves[key] = self._parts(leaf, before)
-        return self._leaves[key]
-
-    def _number(self, leaf: _Leaf) -> int:
-        number = self._leaf_numbers.get(id(leaf))
-        if number is None:
-            number = self._shapes.setdefault(shape(leaf), len(self._shapes))
-            self._leaf_numbers[id(leaf)] = number
-        return number
-
-    def _parts(self, leaf: _Leaf, before: Context) -> dict[Context, _Leaf]:
-        obligations, behind = before
-        number = None
-        if isinstance(leaf, Pattern) and leaf.stop is Stop.ANYWHERE:
-            number = self._numbers.get(shape(leaf.regex))
-        if number is None:
-            if not obligations and not self._tracked:
-                return {before: leaf}
-            machine = self._machine(leaf)
-            body = self._looks.body(nfa_of_dfa(machine, self._looks.symbols))
-        else:
-            body = self._looks.bodies[number]
-            behind_states = dict(self._looks.at_start(self._looks.inside[number])) | dict(behind)
-            behind = tuple(sorted(behind_states.items()))
-        product = self._looks.product(body, behind, obligations, self._tracked)
-        ends: dict[Context, set[int]] = {}
-        for state, context in product.exits.items():
-            ends.setdefault(self._uncertain(context, self._number(leaf)), set()).add(state)
-        parts: dict[Context, _Leaf] = {}
-        for context, finals in ends.items():
-            dfa = smallest(product.builder.build(1, finals), self._limits)
-            if dfa.is_empty:
-                continue
-            if number is None and (isinstance(leaf, Literal) or equivalent(dfa, machine)):
-                parts[context] = leaf
-            else:
-                label = self._tree.source.text[leaf.span.start : leaf.span.end]
-                if dfa.data not in self._machines:
-                    self._machines[dfa.data] = self._over_bytes(dfa)
-                parts[context] = Automaton(self._machines[dfa.data], label, leaf.span)
-        return parts
-
-    def _uncertain(self, context: Context, of: str | int) -> Context:
-        """A context after a rule or terminal without obligations that any text after it fulfils."""
-        obligations, behind = context
-        if not obligations:
-            return context
-        if self._following is None:
-            symbols = self._looks.symbols
-            self._following = _Following(self._rules, self._number, self._first, symbols)
-            self._following.find(self._start, self._clock)
-        after = self._following.after.get(of, 0)
-        return frozenset(
-            obligation for obligation in obligations if after & ~self._fulfilling(obligation)
-        ), behind
-
-    def _fulfilling(self, obligation: Obligation) -> int:
-        """The first symbols, as of ``_Following``, of texts that all fulfil an obligation."""
-        if obligation not in self._certain:
-            obligations = frozenset((obligation,))
-            first_symbols = 1 << self._looks.symbols if self._looks.is_met(obligations) else 0
-            for low, high, (then, _) in self._looks.after(obligations, ()):
-                first_symbols |= 0 if then else (2 << high) - (1 << low)
-            self._certain[obligation] = first_symbols
-        return self._certain[obligation]
-
-    def _first(self, leaf: _Leaf) -> int:
-        """The first symbols, as of ``_Following``, of at least the texts of a terminal."""
-        symbols = self._looks.symbols
-        match leaf:
-            case _ if self._alphabet is not None:
-                regex = _over_characters(leaf)
-                assert regex is not None, "all terminals have a common alphabet"
-                nfa = atom_nfa(without_looks(regex), self._alphabet, thompson, self._limits)
-            case Literal(value):
-                return 1 << value[0] if value else 1 << symbols
-            case Automaton(machine):
-                nfa = nfa_of_dfa(machine, symbols)
-            case Pattern(regex, Stop.ANYWHERE) if not any(labels_in(regex)):
-                nfa = thompson(without_looks(regex), self._limits)
-            case _:
-                return (2 << symbols) - 1
-        first_symbols = 0
-        for state in reachable([nfa.initial], nfa.epsilons.__getitem__):
-            first_symbols |= (state in nfa.finals) << symbols
-            for low, high, _ in nfa.edges[state]:
-                first_symbols |= (2 << high) - (1 << low)
-        return first_symbols
-
-    def _over_bytes(self, dfa: Dfa) -> Dfa:
-        if self._alphabet is None:
-            return dfa
-        return dfa_over_bytes(dfa, self._alphabet, self._limits)
-
-    def _machine(self, leaf: _Leaf) -> Dfa:
-        if self._alphabet is not None:
-            regex = _over_characters(leaf)
-            assert regex is not None, "all terminals have a common alphabet"
-            nfa = atom_nfa(regex, self._alphabet, thompson, self._limits)
-            return smallest(nfa, self._limits)
-        if isinstance(leaf, Literal):
-            return literals([leaf.value], self._limits)
-        if isinstance(leaf, Pattern):
-            for label, span in labels_in(leaf.regex):
-                raise BuildError(
-                    f"expected no {label.name} in a grammar with assertions that look beyond "
-                    "their terminals: a label has no characters",
-                    self._tree.source,
-                    span,
-                    "leave out the label, or let the assertion test the terminal's own text",
-                    kind="unsupported_regex",
-                )
-        return terminal_machine(leaf, self._rules, self._tree.source, self._limits)
-
-
-class _Following:
-    """The first symbols of what may follow each rule and each terminal.
-
-    A set has a bit for each symbol, and one for the empty text or the end of the text. Assertions
-    are left out, so some of the symbols may never follow.
-
-    Source: Aho, Sethi & Ullman 1986, "Compilers", section 4.4: FIRST and FOLLOW.
-    """
-
-    def __init__(
-        self,
-        rules: Mapping[str, Expression],
-        number: Callable[[_Leaf], int],
-        first: Callable[[_Leaf], int],
-        symbols: int,
-    ) -> None:
-        self._rules, self._number, self._first_of_leaf = rules, number, first
-        self._end = 1 << symbols
-        self._first: dict[str | int, int] = {}
-        #: What may follow a rule, by its name, and a terminal, by its number.
-        self.after: dict[str | int, int] = {}
-
-    def find(self, start: str, clock: Clock) -> None:
-        """Fill ``after`` for all that the start symbol reaches."""
-        names = reachable([start], lambda name: called(self._rules[name]))
-        self._first |= dict.fromkeys(names, 0)
-        changed = True
-        while changed:
-            changed = False
-            for name in reversed(names):
-                clock.check()
-                first = self._first_of(self._rules[name])
-                changed |= first != self._first[name]
-                self._first[name] = first
-        self.after[start] = self._end
-        unread = {start: None}
-        while unread:
-            clock.check()
-            name, _ = unread.popitem()
-            self._pass(self._rules[name], self.after[name], unread)
-
-    def _first_of(self, node: Expression) -> int:
-        match node:
-            case Nonterminal(name=name):
-                return self._first[name]
-            case Sequence(items=items):
-                first = self._end
-                for item in items:
-                    if not first & self._end:
-                        break
-                    first = first & ~self._end | self._first_of(item)
-                return first
-            case Choice(options=options):
-                return reduce(or_, map(self._first_of, options), 0)
-            case Repetition(item=item, low=low):
-                return self._first_of(item) | (0 if low else self._end)
-            case _:
-                number = self._number(node)
-                if number not in self._first:
-                    self._first[number] = self._first_of_leaf(node)
-                return self._first[number]
-
-    def _pass(self, node: Expression, after: int, unread: dict[str, None]) -> None:
-        """Add what follows a node to what follows its parts, and record the changed rules."""
-        match node:
-            case Sequence(items=items):
-                for item in reversed(items):
-                    self._pass(item, after, unread)
-                    first = self._first_of(item)
-                    after = first & ~self._end | after if first & self._end else first
-            case Choice(options=options):
-                for option in options:
-                    self._pass(option, after, unread)
-            case Repetition(item=item, high=high):
-                again = 0 if high == 1 else self._first_of(item) & ~self._end
-                self._pass(item, after | again, unread)
-            case Nonterminal(name=name):
-                if self._add(name, after):
-                    unread[name] = None
-            case _:
-                self._add(self._number(node), after)
-
-    def _add(self, key: str | int, after: int) -> bool:
-        """Whether some of the symbols are new."""
-        earlier = self.after.get(key, 0)
-        self.after[key] = earlier | after
-        return self.after[key] != earlier
-
-
-def _common_alphabet(rules: Mapping[str, Expression], regexes: Iterable[Regex]) -> Alphabet | None:
-    """The alphabet of some regexes and all terminals; None if some texts are no characters."""
-    read = list(regexes)
-    for body in rules.values():
-        for leaf in walk(body):
-            if isinstance(leaf, _Leaf):
-                regex = _over_characters(leaf)
-                if regex is None:
-                    return None
-                read.append(regex)
-    return alphabet_of(ranges for regex in read for ranges in sets_of(regex))
-
-
-def _over_characters(leaf: _Leaf) -> Regex | None:
-    """The regex of a terminal if it reads characters; None if it is defined over bytes."""
-    match leaf:
-        case Literal(value, span):
-            with suppress(UnicodeDecodeError):
-                codes = map(ord, value.decode())
-                return Concat(tuple(Characters(((code, code),), span) for code in codes), span)
-        case Pattern(regex, Stop.ANYWHERE):
-            inner = asserted(regex) or regex
-            return None if reads_bytes(inner) else inner
-    return None
 
 
 def _merge(rules: Mapping[str, Rule], heads: Mapping[str, str], clock: Clock) -> list[Rule]:
