@@ -88,4 +88,4 @@ def test_the_search_keeps_its_time(text: str) -> None:
     assert grammar.tree is not None
     began = time.thread_time()
     collision_advice(grammar.tree, "start", Limits(seconds=0.1))
-    assert time.thread_time() - began < 2.0
+    assert time.thread_time() - began < 10.0  # without the clock minutes
